@@ -48,8 +48,8 @@ def one_of(*names: str) -> AfterValidator:
 
     def check(value: str) -> str:
         if value not in names:
-            known = {"names": ", ".join(names)}
-            raise PydanticCustomError("one_of", "must be one of {names}", known)
+            context = {"names": ", ".join(names)}
+            raise PydanticCustomError("one_of", "must be one of {names}", context)
         return value
 
     return AfterValidator(check)
@@ -123,8 +123,8 @@ class Config:
         """Make a config of values by key. Raises UsageError as the class does."""
         for key in values:
             if key not in cls.__pydantic_fields__:
-                known = sorted(cls.__pydantic_fields__)
-                hint = nearest(str(key), known) or f"; known: {', '.join(known)}"
+                keys = sorted(cls.__pydantic_fields__)
+                hint = nearest(str(key), keys) or f"; known: {', '.join(keys)}"
                 raise UsageError(f"unknown key {key!r}{hint}")
         return cls(**values)
 

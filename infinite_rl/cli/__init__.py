@@ -146,9 +146,9 @@ def parse(argv: Sequence[str]) -> Command:
     from .verb import Parser, fill, normalize_flags
 
     verb = resolve_name(f"{__name__}.{table}")
-    own = Parser(prog=f"infinite-rl {' '.join(argv[:depth])}")
-    fill(own, verb)
-    args = own.parse_intermixed_args(normalize_flags(argv[depth:]))
+    leaf = Parser(prog=f"infinite-rl {' '.join(argv[:depth])}")
+    fill(leaf, verb)
+    args = leaf.parse_intermixed_args(normalize_flags(argv[depth:]))
     file = getattr(args, "config", None) if verb.config_file else None
     if file == "":  # an unset variable
         raise UsageError("the name of the config file is empty")

@@ -387,10 +387,10 @@ class Mix(RowsOut):
             more = f", {again} of them repeated" if again else ""
             lines.append(f"  {plain(part.name)}: {part.taken} of {part.rows} rows ({share}){more}")
         if ordered := mixture.ordered:
-            known = ordered.lines - ordered.unknown
+            matched = ordered.lines - ordered.unknown
             order = {name: getattr(ordered, name) for name in ("lines", "unknown", "repeated")}
             lines.append(
-                f"  order file: {known} of {ordered.lines} ids found, {ordered.repeated} repeated"
+                f"  order file: {matched} of {ordered.lines} ids found, {ordered.repeated} repeated"
             )
             if ordered.unknown:
                 print(f"{ordered.unknown} ids of the order file are in no source", file=sys.stderr)
@@ -443,11 +443,11 @@ class Pairs(RowsOut):
         rows.kind_of(self.out)
         counts, by_source = PairCounts(), Counter[str]()
         options = self.pick("most", "seed", "completion", "timeout")
-        made = pairs(self.sources, counts=counts, **options)
+        built = pairs(self.sources, counts=counts, **options)
         with counting("pairs made") as count:
 
             def counted_pairs() -> Iterator[Row]:
-                for pair in made:
+                for pair in built:
                     by_source[pair["source"]] += 1
                     count(by_source.total())
                     yield pair

@@ -80,9 +80,11 @@ def retried(retries: Counter[str]) -> str:
 
 def judged(progress: Progress) -> str:
     """Rows made, the acceptance rate, and what was rejected: "900 rows made (79 % ...), ..."."""
-    made, rate = progress.accepted.total(), progress.acceptance_rate
-    share = "" if rate is None else f" ({rate:.0%} of {made + progress.rejected.total():,} judged)"
-    return f"{made:,} {_rows(made)} made{share}, {rejections(progress.rejected)}"
+    accepted, rate = progress.accepted.total(), progress.acceptance_rate
+    share = (
+        "" if rate is None else f" ({rate:.0%} of {accepted + progress.rejected.total():,} judged)"
+    )
+    return f"{accepted:,} {_rows(accepted)} made{share}, {rejections(progress.rejected)}"
 
 
 def _rows(count: int) -> str:
@@ -108,10 +110,10 @@ def costs(progress: Progress) -> str:
 
 def pace(progress: Progress, elapsed_s: float) -> str:
     """How fast rows are made, and for how long still: "1.2 rows/s, 0:10:20 gone, ..."."""
-    made = progress.accepted.total()
+    accepted = progress.accepted.total()
     parts = [f"{timedelta(seconds=int(elapsed_s))} gone"]
-    if made and elapsed_s >= 1:
-        rate = made / elapsed_s
+    if accepted and elapsed_s >= 1:
+        rate = accepted / elapsed_s
         parts.insert(0, f"{rate:.1f} rows/s" if rate >= 1 else f"{60 * rate:.1f} rows/min")
         parts.append(f"about {timedelta(seconds=int(progress.left / rate))} left")
     return ", ".join(parts)
@@ -124,11 +126,11 @@ def standing(progress: Progress, elapsed_s: float) -> list[str]:
     return [*filter(None, (judged(progress), costs(progress), timing, again, progress.pace))]
 
 
-def done(progress: Progress, *, verified: bool = False, asked: str = "") -> str:
+def done(progress: Progress, *, verified: bool = False, models: str = "") -> str:
     """What a run has done: its rows, its calls, and what the folder has cost.
 
     `verified` says that independent solutions checked the rows: then it says what they stopped.
-    `asked` names the models that the cost is of.
+    `models` names the models that the cost is of.
     """
     made, present = progress.accepted.total(), sum(progress.present.values())
     rate = progress.acceptance_rate
@@ -144,8 +146,8 @@ def done(progress: Progress, *, verified: bool = False, asked: str = "") -> str:
     if progress.spending.calls:
         each = progress.cost_per_row
         a_row = f", {dollars(each)} a row" if each else ""
-        models = f" ({asked})" if asked else ""
-        lines.append(f"{spent(progress.spending)}{a_row}{models}")
+        of_models = f" ({models})" if models else ""
+        lines.append(f"{spent(progress.spending)}{a_row}{of_models}")
     return "\n".join([*lines, *filter(None, [progress.pace])])
 
 

@@ -258,8 +258,11 @@ class Generate(Verb):
         asks_a_model = PROVIDERS[provider].asks_a_model
         # As the run was made, with or without --verify.
         verified = bool(read_manifest(self.out_dir).get("settings", {}).get("verify"))
-        asked = self._models_asked(provider, model)
-        lines, frame = [done(progress, verified=verified, asked=asked)], load_dataset(self.out_dir)
+        models = self._models_asked(provider, model)
+        lines, frame = (
+            [done(progress, verified=verified, models=models)],
+            load_dataset(self.out_dir),
+        )
         if len(frame):
             table = summarise(frame)
             lines.append(table.to_string(index=False, float_format=lambda value: f"{value:g}"))
@@ -306,12 +309,12 @@ class Generate(Verb):
             model = model_to_ask(None, chosen, recorded)
             if asks_a_model and model != DEFAULT_MODEL:
                 notes.append(f"model: {model}, as {self.out_dir} was made with")
-        asked = self._models_asked(chosen, model)
-        if self.provider != AUTO and asked:
-            notes.append(f"asking {asked}")
+        models = self._models_asked(chosen, model)
+        if self.provider != AUTO and models:
+            notes.append(f"asking {models}")
         if self.provider == AUTO:
             why = "no GEMINI_API_KEY or GOOGLE_API_KEY is set: tasks are made here, offline"
-            why = f"an API key is set, asking {asked}" if asks_a_model else why
+            why = f"an API key is set, asking {models}" if asks_a_model else why
             notes.append(f"provider: {chosen} ({why})")
         unused = [f"--{key}" for key in _FOR_A_MODEL if getattr(self, key) and not asks_a_model]
         if unused:

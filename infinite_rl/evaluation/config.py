@@ -1,4 +1,4 @@
-"""What one evaluation is told: a flat record of YAML and flags, checked before all else."""
+"""The config of an evaluation: a YAML file and flags, validated before anything else."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 
 class EvaluationConfig(Config):
-    """All that an evaluation is told.
+    """The config of an evaluation.
 
     model           folder or hub name of the model; its name at the server
     tasks           names of tasks (NAME, or NAME=FILE for its rows), or files of rows
-    out             the folder that the results go to
+    out             the output folder
     harness         "native": our tasks and rewards; "lm_eval": that harness, with its tasks
-    backend         "transformers", "vllm", or "server" for one that speaks OpenAI's protocol
-    base_url        of the server, such as http://localhost:8000/v1
+    backend         "transformers", "vllm", or "server" for one of OpenAI's protocol
+    base_url        URL of the server, such as http://localhost:8000/v1
     prompt_template  one of chat, qwen, question_answer, r1_zero, mbpp, humaneval or plain
-    system          the instructions that come first; "default": the template's; "": none
+    system          system prompt; "default": the template's; "": none
     few_shot        worked examples before each task
-    shots           file of the worked examples (default: the task's own, where it has some)
-    samples         answers to each item
-    temperature     of sampling; "auto": 0 for one sample (greedy), 1 for several
-    top_p           of sampling
-    max_new_tokens  at which an answer is cut off; 0: the task's own number
-    stop            strings that end an answer, beside those of the prompt template
-    limit           the first so many items of a task; 0: all
-    seed            of sampling and of the choice of examples
-    batch_size      items that transformers answers at a time
+    shots           file of the worked examples (default: the task's, if it has some)
+    samples         completions per item
+    temperature     sampling temperature; "auto": 0 for one sample (greedy), 1 for several
+    top_p           nucleus sampling
+    max_new_tokens  tokens of a completion, at most; 0: the task's default
+    stop            stop strings, in addition to the template's
+    limit           the first n items of each task; 0: all
+    seed            seed of sampling and of the choice of examples
+    batch_size      items per batch (transformers)
     device          "auto": a GPU if there is one; or "cpu", "cuda", "cuda:1", "mps"
     dtype           "float32", "bfloat16" or "float16" of the weights; "auto": as they were saved
-    tensor_parallel_size    GPUs that vLLM lays one model over
-    gpu_memory_utilization  share of a GPU's memory that vLLM takes
-    max_model_len   tokens of prompt and answer together; 0: as the model's configuration says
-    threads         requests that a server is sent at a time
+    tensor_parallel_size    GPUs per model (vLLM)
+    gpu_memory_utilization  fraction of a GPU's memory (vLLM)
+    max_model_len   tokens of prompt and completion; 0: from the model's configuration
+    threads         concurrent requests (server)
     shards          processes that share the items
-    timeout         seconds that one run of a program, or one comparison, may take
-    include_path    folder with lm_eval tasks of your own
+    timeout         seconds one run of a program, or one comparison, may take
+    include_path    folder of your own lm_eval tasks
     unsafe_code     let lm_eval run programs of the model on this machine, outside any sandbox
 
     Raises:

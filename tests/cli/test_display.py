@@ -203,7 +203,7 @@ def test_what_is_not_wanted_is_not_shown_and_one_reason_is_said_once() -> None:
 
 
 def test_the_models_that_the_cost_is_of_are_named() -> None:
-    said = done(a_run_with_trouble(), asked="a, checked by b").splitlines()
+    said = done(a_run_with_trouble(), models="a, checked by b").splitlines()
     assert said[3].endswith("$12,345.68, $0.0122 a row (a, checked by b)")
 
 

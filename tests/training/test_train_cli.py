@@ -72,7 +72,7 @@ def test_the_help_has_each_keys_default_and_no_internal_name(
         main([*verb, "--help"])
     said = " ".join(capsys.readouterr().out.split())
     job = EvaluationConfig if verb == ["evaluate"] else TrainingConfig
-    assert "samples" in job.kinds() or "sampled for each prompt (default: 8)" in said
+    assert "samples" in job.kinds() or "sampled per prompt (default: 8)" in said
     shown = [
         value for value in job.defaults().values() if str(value) not in ("", "()", "{}", "False")
     ]

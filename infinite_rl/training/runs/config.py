@@ -1,4 +1,4 @@
-"""What one training run is told: a flat record of YAML and flags, checked before all else."""
+"""The config of a training run: a YAML file and flags, validated before anything else."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
 
 
 class Dataset(Config):
-    """One of the data sets of a mixture.
+    """One data set of a mixture.
 
-    name       what it is called in ids, events and errors
-    path       its rows: a file or a folder here, s3://BUCKET/KEY, or hf:NAME[:CONFIG]:SPLIT
-    benchmark  whose loader reads the rows, where they are as its authors publish them
-    split      rows of this split alone; of a benchmark without a path, which one the hub is asked
-    type       the reward of rows that name none themselves, in a column `type`
+    name       its name in ids, events and errors
+    path       its rows: a local file or folder, s3://BUCKET/KEY, or hf:NAME[:CONFIG]:SPLIT
+    benchmark  the benchmark whose loader reads the rows as its authors publish them
+    split      only rows of this split; of a benchmark without a path, the split on the hub
+    type       the reward of rows without a column `type`
     prompt_template  the prompt template of these rows, if it is not the run's
-    reward     options of the reward of these rows, where they are not the run's: {"partial": true}
-    weight     the chance of a draw, beside those of the others (mix: weighted)
-    count      how many rows are taken; 0 is all
-    order      a file of ids, here or s3://BUCKET/KEY: these rows alone come, in this order
+    reward     reward options of these rows, if they are not the run's: {"partial": true}
+    weight     sampling weight relative to the other data sets (mix: weighted)
+    count      rows that are taken; 0: all
+    order      a file of ids, here or s3://BUCKET/KEY: only these rows, in this order
 
     Raises:
         UsageError: a value is of the wrong type or out of its range; the name is not made of
@@ -67,52 +67,52 @@ class Dataset(Config):
 
 
 class TrainingConfig(Config):
-    """All that a run is told.
+    """The config of a training run.
 
     model           folder or hub name of the model and its tokenizer
-    algorithm       "sft": learn the rows' responses; "grpo": sample answers, learn from rewards
-    data            the rows: a file or a folder here, s3://BUCKET/KEY, hf:NAME[:CONFIG]:SPLIT
-    datasets        in the place of data, several to mix: [{"name": ..., "path": ...}, ...]
+    algorithm       "sft": learn the rows' responses; "grpo": sample completions, learn from rewards
+    data            the rows: a local file or folder, s3://BUCKET/KEY, hf:NAME[:CONFIG]:SPLIT
+    datasets        instead of data, several to mix: [{"name": ..., "path": ...}, ...]
     mix             how datasets are mixed: "shuffled", "sequential", or "weighted" by their weights
-    out             the folder in which each run gets a folder of its own
+    out             the folder in which each run gets its own folder
     engine          "local": one CPU or GPU; "trl": TRL's; "asyncio", "ray": at scale
-    engine_options  keywords for TRL's config; else for transformers' from_pretrained
+    engine_options  keywords for TRL's config; with other engines for transformers' from_pretrained
     prompt_template  one of chat, qwen, question_answer, r1_zero, mbpp, humaneval or plain
     reward          options of the reward, such as {"partial": true, "timeout": 5}
-    max_steps       updates of the weights
-    batch_size      a step's rows (sft) or prompts (grpo)
-    tokens_per_batch  most tokens, padding included, in one forward pass; a longer row is left out
-    learning_rate   the highest; it falls as a cosine to a tenth of it
-    warmup_steps    steps in which it rises
-    weight_decay    of AdamW, on matrices alone: not on norms, biases or embeddings
-    max_new_tokens  of a sampled answer; one that is cut off there gets a reward of 0 at most
-    reward_truncated  true: an answer that was cut off gets the reward of what there is of it
-    group_size      answers sampled for each prompt
-    temperature     of sampling
+    max_steps       optimizer steps
+    batch_size      rows (sft) or prompts (grpo) per step
+    tokens_per_batch  tokens per forward pass, padding included, at most; a longer row is skipped
+    learning_rate   peak; it decays by a cosine to a tenth of it
+    warmup_steps    steps of linear warm-up
+    weight_decay    of AdamW, on matrices only: not on norms, biases or embeddings
+    max_new_tokens  tokens of a completion; the reward of a truncated one is 0 at most
+    reward_truncated  give a truncated completion the reward of its text instead
+    group_size      completions sampled per prompt
+    temperature     sampling temperature
     loss            "reinforce", "grpo", "dr_grpo", "dapo", "dapo_group" or "gspo"
-    kl_coef         weight of the divergence from the model that training began with
-    max_staleness   how many steps old the policy may be that sampled what is trained on
-    rollout_workers  who sample answers beside the trainer, each with a model of its own (at scale)
-    reward_workers  who judge them (at scale)
-    worker_timeout  seconds a worker may take for one call, before it is replaced; 0: any (at scale)
+    kl_coef         weight of the KL divergence from the initial model
+    max_staleness   steps by which the sampling policy may be older than the trained one
+    rollout_workers  workers that sample completions, each with its own model (at scale)
+    reward_workers   workers that score completions (at scale)
+    worker_timeout  seconds per call, after which a worker is replaced; 0: no limit (at scale)
     ray_address     HOST:PORT of a Ray cluster; else $RAY_ADDRESS, else one is started here (ray)
-    rollout_backend  what samples: "transformers", or on GPUs "vllm" (ray)
-    rollout_gpus    GPUs of each rollout worker, where the cluster has any (ray)
+    rollout_backend  sampling by "transformers", or on GPUs by "vllm" (ray)
+    rollout_gpus    GPUs per rollout worker, if the cluster has any (ray)
     rollout_options  keywords for vLLM's LLM, such as {"gpu_memory_utilization": 0.8} (ray)
-    prompts_per_pass  most prompts in one forward pass; 0: as many as tokens_per_batch allows
-    prompts_per_sync  prompts learned from between syncs of the weights; 0: batch_size (at scale)
-    num_iterations         updates that a prompt's answers may be in, while fresh enough (at scale)
-    keep_zero_std_groups  let answers of equal rewards into a batch as well (at scale)
+    prompts_per_pass  prompts per forward pass, at most; 0: as tokens_per_batch allows
+    prompts_per_sync  prompts between two syncs of the weights; 0: batch_size (at scale)
+    num_iterations  updates that reuse a prompt's completions, if fresh enough (at scale)
+    keep_zero_std_groups  train on groups of equal rewards, too (at scale)
     sft_weight      weight of an SFT loss on the rows' responses beside GRPO's
-    save_every      steps between checkpoints; the last step is always saved
+    save_every      steps between two checkpoints; the last step is always saved
     save_total_limit  checkpoints that are kept
-    checkpoint_uri  where each is published to as training goes: s3://BUCKET/FOLDER/, or a folder
-    trace_uri       where events and rollouts are published to, at each checkpoint and at the end
-    remove_local    remove a checkpoint here once it is published, but for the newest
-    dtype           "float32", or "bfloat16": it computes in that; the weights stay float32
+    checkpoint_uri  where checkpoints are published: s3://BUCKET/FOLDER/, or a folder
+    trace_uri       where events and rollouts are published, at each checkpoint and at the end
+    remove_local    remove local checkpoints once published, except the newest
+    dtype           "float32", or "bfloat16" for computing; the weights stay float32
     device          "auto": a GPU if there is one; or "cpu", "cuda", "cuda:1", "mps"
-    seed            of everything random
-    tracking        of "tensorboard" and "wandb"
+    seed            seed of the run
+    tracking        any of "tensorboard" and "wandb"
 
     Raises:
         UsageError: a value of the wrong type, or out of its range; the message names the key.
