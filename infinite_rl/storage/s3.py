@@ -120,22 +120,21 @@ def _folder_exists(client: Any, folder: S3Uri) -> bool:
 def _marker(client: Any, folder: S3Uri) -> tuple[Marker, str]:
     """A folder's marker, and its ETag."""
     retryable = import_module("s3transfer.utils").S3_RETRYABLE_DOWNLOAD_ERRORS
-
-    for left in reversed(range(_ATTEMPTS)):
+    for _ in range(1):
         try:
             response = client.get_object(**(folder / MARKER).args)
             with response["Body"] as body:
-                marker = Marker.read(body.read(MAX_BYTES), str(folder / MARKER))
-                return marker, response["ETag"]
+                data = body.read(MAX_BYTES)
         except client.exceptions.NoSuchKey:
             raise UsageError(
                 f"{folder} is no complete folder: it has no {MARKER}, so its upload was cut off, "
-                "or it was not made by `infinite-rl storage publish`"
+                "or it was not made by `infinite-rl publish`"
             ) from None
         except retryable:
-            if not left:
-                raise
-    raise AssertionError("the last attempt returns or raises")
+            continue
+        if len(data) == min(response["ContentLength"], MAX_BYTES):
+            return Marker.read(data, str(folder / MARKER)), response["ETag"]
+    raise StoreError(f"{folder / MARKER} was cut off {_ATTEMPTS} times")
 
 
 def _download(client: Any, files: list[tuple[S3Uri, Entry, Path]], transfer: Transfer) -> None:

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -93,9 +94,12 @@ def test_a_folder_comes_back_as_it_was(client: Any, folder: Path, tmp_path: Path
 
 def test_a_folder_of_this_machine_is_published_as_well(folder: Path, tmp_path: Path) -> None:
     target = tmp_path / "a b" / "tiny"
+    inodes = set()
     for uri in (str(target), target.as_uri()):
         publish(folder, uri, {"step": 3})
         assert files(fetch(uri)).items() >= FILES.items()
+        inodes.add(target.stat().st_ino)
+    assert len(inodes) == 1  # the same content is not copied again
     assert [(p.name, p.note) for p in list_published(target.parent)] == [("tiny", {"step": 3})]
     (folder / "config.json").unlink()
     publish(folder, target)
@@ -320,16 +324,32 @@ def test_what_another_process_is_publishing_here_is_not_removed(
     assert [each.name for each in list_published(target.parent)] == ["folder", "other"]
 
 
-def test_a_transfer_stops_when_its_event_is_set(client: Any, folder: Path, cache: Path) -> None:
+def test_a_transfer_stops_when_its_event_is_set(
+    client: Any, folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     publish(folder, URI)
-    for call in (
+    calls: list[Callable[[Transfer], object]] = [
         lambda transfer: fetch(URI, transfer),
         lambda transfer: publish(folder, "s3://models/other/", transfer=transfer),
-    ):
+    ]
+    for call in calls:
         transfer = Transfer()
         transfer.stop.set()
         with pytest.raises(Interrupted):
             call(transfer)
+
+    def stop_at_once(done: int, total: int) -> None:
+        seen.append(done)
+        transfer.stop.set()
+        threading.Event().wait(0.3)  # longer than the transfer looks away
+
+    monkeypatch.setattr(s3, "_CONCURRENCY", 1)
+    for call in calls:
+        seen: list[int] = []
+        transfer = Transfer(on_progress=stop_at_once)
+        with pytest.raises(Interrupted):
+            call(transfer)
+        assert max(seen) < sum(map(len, FILES.values()))
     assert [each.name for each in list_published("s3://models/")] == ["tiny"] and left(cache) == []
 
 
@@ -407,8 +427,8 @@ def test_a_folder_whose_objects_lost_their_metadata_can_be_published_again(
     client: Any, folder: Path
 ) -> None:
     publish(folder, URI)
-    weights = {"Bucket": "models", "Key": "tiny/model.safetensors"}
-    client.copy_object(**weights, CopySource=weights, Metadata={}, MetadataDirective="REPLACE")
+    small = {"Bucket": "models", "Key": "tiny/deep/er/vocabulary é.txt"}  # whose ETag stays
+    client.copy_object(**small, CopySource=small, Metadata={}, MetadataDirective="REPLACE")
     (folder / "config.json").write_text("[1]", encoding="utf-8")
     publish(folder, URI)
     assert (fetch(URI) / "config.json").read_text(encoding="utf-8") == "[1]"
