@@ -128,7 +128,7 @@ def _marker(client: Any, folder: S3Uri) -> tuple[Marker, str]:
         except client.exceptions.NoSuchKey:
             raise UsageError(
                 f"{folder} is no complete folder: it has no {MARKER}, so its upload was cut off, "
-                "or it was not made by `infinite-rl publish`"
+                "or it was not made by `infinite-rl storage publish`"
             ) from None
         except retryable:
             continue

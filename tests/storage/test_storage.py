@@ -165,8 +165,8 @@ def test_a_download_that_is_cut_off_or_changes_is_never_used(
                 for fault in unlike([(f"StoreError: .*({said})", lambda: fetch("s3://rows/a.csv"))])
             ]
         faults += [f"{name}: {path} is in the cache" for path in kept(cache)]
-    markers = iter([HEAD % 20 + b"{}", HEAD % 2 + b"{}"])  # the first is cut off, and read again
-    with answering(lambda _: next(markers)) as endpoint:
+    cut_off = [HEAD % 20 + b"{}"]  # which is read again
+    with answering(lambda _: cut_off.pop() if cut_off else HEAD % 2 + b"{}") as endpoint:
         credentials(monkeypatch, endpoint)
         said = "StoreError: .*PUBLISHED is no marker of a folder"
         faults += unlike([(said, lambda: fetch("s3://rows/a/"))])
