@@ -120,7 +120,7 @@ def _folder_exists(client: Any, folder: S3Uri) -> bool:
 def _marker(client: Any, folder: S3Uri) -> tuple[Marker, str]:
     """A folder's marker, and its ETag."""
     retryable = import_module("s3transfer.utils").S3_RETRYABLE_DOWNLOAD_ERRORS
-    for _ in range(1):
+    for _ in range(_ATTEMPTS):
         try:
             response = client.get_object(**(folder / MARKER).args)
             with response["Body"] as body:
