@@ -32,24 +32,13 @@ def spent(calls: int, each: float) -> Spending:
     return spending
 
 
-def test_without_a_limit_everything_may_be_paid_for() -> None:
-    assert not Budget(None, [None], spent(10, 1e9), 100).refusal(1000)
-
-
-def test_at_the_beginning_a_call_is_taken_to_be_as_dear_as_it_can_be() -> None:
-    budget = Budget(5.0, [Price(0.0, 1000.0)], Spending(), 100, longest_output=1000)
-    assert [bool(budget.refusal(flying)) for flying in range(6)] == [False] * 5 + [True]
-
-
-def test_later_the_dearest_call_so_far_tells_and_a_quarter_more() -> None:
-    budget = Budget(32.0, [Price(0.0, 1e9)], spent(20, 1.0), 100)
-    assert [bool(budget.refusal(flying)) for flying in range(10)] == [False] * 9 + [True]
-
-
-def test_calls_put_down_for_a_batch_count_as_under_way() -> None:
-    queued = ["one", "two"]
-    budget = Budget(32.0, [Price(0.0, 1e9)], spent(20, 1.0), 100, queued=queued)
-    assert [bool(budget.refusal(flying)) for flying in range(8)] == [False] * 7 + [True]
+def test_a_call_starts_only_if_the_most_expensive_one_still_fits() -> None:
+    first = Budget(5.0, [Price(0.0, 1000.0)], Spending(), 100, longest_output=1000)
+    later = Budget(32.0, [Price(0.0, 1e9)], spent(20, 1.0), 100)  # at 1.25 times the dearest
+    queued = Budget(32.0, [Price(0.0, 1e9)], spent(20, 1.0), 100, queued=["one", "two"])
+    for budget, fit in ((first, 5), (later, 9), (queued, 7)):
+        assert [bool(budget.refusal(n)) for n in range(fit + 1)] == [False] * fit + [True]
+    assert not Budget(None, [None], spent(10, 1e9), 100).refusal(1000), "without a limit"
 
 
 def test_a_refusal_says_what_is_spent_and_what_to_do() -> None:
@@ -100,13 +89,10 @@ def test_a_service_that_counts_no_tokens_cannot_spend_past_a_limit(tmp_path: Pat
     assert generate_dataset("m", 4, tmp_path, **options).complete, "without a limit it goes on"
 
 
-@pytest.mark.parametrize("most", [0.0, -1.0, float("nan")])
-def test_a_limit_must_be_above_zero(most: float) -> None:
-    with pytest.raises(UsageError, match="above 0"):
-        Budget(most, [DOLLAR_EACH], Spending(), 100)
-
-
-def test_a_limit_needs_a_price() -> None:
+def test_a_limit_must_be_above_zero_and_needs_a_price() -> None:
+    for most in (0.0, -1.0, float("nan")):
+        with pytest.raises(UsageError, match="above 0"):
+            Budget(most, [DOLLAR_EACH], Spending(), 100)
     with pytest.raises(UsageError, match="--price"):
         Budget(1.0, [None], Spending(), 100)
 
