@@ -294,11 +294,8 @@ def spill(rows: Iterable[Mapping[str, Any]]) -> tuple[SpillList, list[str]]:
 
 # One row a kind of file.
 _READERS: Mapping[str, Callable[[Path], Iterator[Row]]] = {
-    "csv": _read_csv,
-    "jsonl": _read_jsonl,
-    "jsonl.gz": _read_jsonl,
-    "json": _read_json,
-    "parquet": parquet.read,
+    **{"csv": _read_csv, "jsonl": _read_jsonl, "jsonl.gz": _read_jsonl},
+    **{"json": _read_json, "parquet": parquet.read},
 }
 _LINE_WRITERS: Mapping[str, Callable[[Iterable[Mapping[str, Any]], Path], int]] = {
     "jsonl": _write_jsonl,

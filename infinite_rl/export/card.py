@@ -74,7 +74,7 @@ class Statistics:
     splits: Counter[str] = field(default_factory=Counter)
     left_out: int = 0  # rows dropped because their responses did not pass
     not_passed: int = 0  # rows that are there although theirs did not
-    kinds: dict[tuple[str, str], tuple[int, int, int]] = field(default_factory=dict)
+    kinds: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     models: Counter[str] = field(default_factory=Counter)
     rewards: Counter[str] = field(default_factory=Counter)
     columns: dict[str, Feature] = field(default_factory=dict)  # with their types
@@ -89,12 +89,9 @@ class Statistics:
         self.splits[split] += 1
         self.not_passed += not_passed(row)
         kind = (_text(row, "type"), _text(row, "language"))
-        rows, prompts, responses = self.kinds.get(kind, (0, 0, 0))
-        prompts, responses = (
-            prompts + len(_text(row, "prompt")),
-            responses + len(_text(row, "response")),
-        )
-        self.kinds[kind] = rows + 1, prompts, responses
+        sizes = (1, len(_text(row, "prompt")), len(_text(row, "response")))
+        sums = self.kinds.setdefault(kind, [0, 0, 0])
+        sums[:] = map(sum, zip(sums, sizes, strict=True))
         for name, value in exported.items():
             self.columns[name] = common(self.columns.get(name, "null"), feature_of(value))
         if model := _text(row, "model"):
@@ -117,8 +114,7 @@ def card(format_: Format, statistics: Statistics, about: About) -> str:
         f"{statistics.rows:,} rows for reinforcement learning with verifiable rewards, in the "
         f"format `{format_.name}`. Made with Infinite RL.",
         _table(
-            ("split", "rows"),
-            ((f"`{split}`", f"{count:,}") for split, count in statistics.splits.items()),
+            ("split", "rows"), [(f"`{name}`", f"{n:,}") for name, n in statistics.splits.items()]
         ),
         _LOAD,
         "## Columns",
