@@ -138,7 +138,7 @@ class Simulation:
         limits = Limits(
             self.limits.rpm, self.limits.tpm, self.limits.max_concurrency or self.threads
         )
-        self.gate = gate = RateLimiter(limits, policy)
+        self.limiter = limiter = RateLimiter(limits, policy)
         order = count()
         line: list[tuple[int, int]] = [(next(order), 0) for _ in range(self.threads)]
         later: list[tuple[float, int, int]] = []
@@ -148,19 +148,19 @@ class Simulation:
             while later and later[0][0] <= self.now:
                 _, number, tries = heappop(later)
                 heappush(line, (number, tries))
-            if line and gate.ready_at() <= self.now:
+            if line and limiter.ready_at() <= self.now:
                 number, tries = heappop(line)
-                call = gate.begin(self.now, 0)
+                call = limiter.begin(self.now, 0)
                 outcome, took_s = self._serve(chance)
                 heappush(ends, (self.now + took_s, next(tie), call, outcome, (number, tries + 1)))
                 continue
             upcoming = [ends[0][0]] if ends else []
             upcoming += [later[0][0]] if later else []
-            upcoming += [max(gate.ready_at(), self.now)] if line else []
+            upcoming += [max(limiter.ready_at(), self.now)] if line else []
             self.now = min(upcoming)
             if ends and ends[0][0] <= self.now:
                 _, _, call, outcome, (number, tries) = heappop(ends)
-                wait_s = gate.end(call, self.now, outcome, tries)
+                wait_s = limiter.end(call, self.now, outcome, tries)
                 self.let_in -= outcome is _ANSWER
                 if outcome is _ANSWER:
                     self.answers.append(self.now)

@@ -179,7 +179,7 @@ def test_a_limit_that_falls_is_met_again() -> None:
 
 def test_a_rate_that_is_set_overrides_what_refusals_teach() -> None:
     run = Simulation(quota=bucket(600, holds=20), limits=Limits(rpm=900)).run(seconds=120)
-    assert run.gate.stats().rpm is None and run.gate.stats().pauses == 0
+    assert run.limiter.stats().rpm is None and run.limiter.stats().pauses == 0
 
 
 def test_too_many_calls_at_once_are_met_by_fewer_calls_at_once() -> None:
