@@ -27,9 +27,9 @@ NAN = math.nan
     ],
 )
 def test_each_rule_is_the_one_worked_by_hand(std: str, expected: list[float]) -> None:
-    found = group_advantages([0.0, 1.0, 2.0, 5.0, 6.0, 7.0], 3, std=std)
-    assert found.dtype == torch.float32 and found.shape == (6,)
-    assert found.tolist() == pytest.approx(expected * 2, abs=1e-6)
+    values = group_advantages([0.0, 1.0, 2.0, 5.0, 6.0, 7.0], 3, std=std)
+    assert values.dtype == torch.float32 and values.shape == (6,)
+    assert values.tolist() == pytest.approx(expected * 2, abs=1e-6)
 
 
 @pytest.mark.parametrize("std", STDS)
@@ -45,14 +45,14 @@ def test_a_group_of_one_gets_0(std: str) -> None:
 
 @pytest.mark.parametrize("std", STDS)
 def test_what_has_no_verdict_is_left_out_of_its_group(std: str) -> None:
-    found = group_advantages([0.0, NAN, 1.0, 2.0, NAN, NAN, NAN, NAN], 4, std=std).tolist()
+    values = group_advantages([0.0, NAN, 1.0, 2.0, NAN, NAN, NAN, NAN], 4, std=std).tolist()
     three = group_advantages([0.0, 1.0, 2.0], 3, std=std).tolist()
-    assert found == [three[0], 0.0, *three[1:], 0.0, 0.0, 0.0, 0.0]
+    assert values == [three[0], 0.0, *three[1:], 0.0, 0.0, 0.0, 0.0]
 
 
 def test_a_spread_below_eps_counts_as_eps() -> None:
-    found = group_advantages([0.0, 2e-3], 2, eps=0.5)
-    assert found.tolist() == pytest.approx([-2e-3, 2e-3], abs=1e-9)
+    values = group_advantages([0.0, 2e-3], 2, eps=0.5)
+    assert values.tolist() == pytest.approx([-2e-3, 2e-3], abs=1e-9)
 
 
 def test_rewards_must_be_whole_groups_of_finite_numbers() -> None:
@@ -73,9 +73,9 @@ def parts(truth: str, response: str) -> dict[str, float]:
 
 def test_the_four_tensors_of_scored_rollouts() -> None:
     responses, truths = ["0", "1", "2", "10", "10", "10"], ["0"] * 6
-    found = compute_group_normalized_rewards(parts, responses, truths, 3, 1e-6, True)
-    assert all(tensor.dtype == torch.float32 and tensor.shape == (6,) for tensor in found)
-    advantages, rewards, forms, answers = (tensor.tolist() for tensor in found)
+    values = compute_group_normalized_rewards(parts, responses, truths, 3, 1e-6, True)
+    assert all(tensor.dtype == torch.float32 and tensor.shape == (6,) for tensor in values)
+    advantages, rewards, forms, answers = (tensor.tolist() for tensor in values)
     assert advantages == pytest.approx([-math.sqrt(1.5), 0, math.sqrt(1.5), 0, 0, 0], abs=1e-6)
     assert advantages[3:] == [0.0, 0.0, 0.0]
     assert rewards == [0, 1, 2, 10, 10, 10]

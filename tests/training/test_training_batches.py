@@ -12,9 +12,9 @@ from infinite_rl.training.core.batches import _order, microbatches, rows_of_step
 
 
 def test_every_row_is_taken_once_in_an_epoch_and_batches_reach_over() -> None:
-    taken = [place for step in range(7) for place in rows_of_step(10, 4, step, 1)]
-    assert sorted(taken[:10]) == sorted(taken[10:20]) == list(range(10))
-    assert taken[:10] != taken[10:20]  # each epoch has its own order
+    indices = [index for step in range(7) for index in rows_of_step(10, 4, step, 1)]
+    assert sorted(indices[:10]) == sorted(indices[10:20]) == list(range(10))
+    assert indices[:10] != indices[10:20]  # each epoch has its own order
 
 
 def test_a_batch_may_be_larger_than_an_epoch() -> None:
@@ -29,8 +29,8 @@ def test_the_seed_and_the_step_say_it_all() -> None:
 
 def test_an_epoch_is_shuffled_once() -> None:
     _order.cache_clear()
-    taken = [place for step in range(100) for place in rows_of_step(200, 2, step, "once")]
-    assert _order.cache_info().misses == 1 and sorted(taken) == list(range(200))
+    indices = [index for step in range(100) for index in rows_of_step(200, 2, step, "once")]
+    assert _order.cache_info().misses == 1 and sorted(indices) == list(range(200))
 
 
 def test_no_rows_are_refused() -> None:
@@ -41,9 +41,9 @@ def test_no_rows_are_refused() -> None:
 def test_parts_hold_the_budget_with_their_padding_and_like_lengths() -> None:
     lengths = [Random(3).randrange(1, 50) for _ in range(200)]
     parts = microbatches([(length,) for length in lengths], 100)
-    assert sorted(place for part in parts for place in part) == list(range(200))
-    assert all(len(part) * max(lengths[place] for place in part) <= 100 for part in parts)
-    tokens = sum(len(part) * max(lengths[place] for place in part) for part in parts)
+    assert sorted(index for part in parts for index in part) == list(range(200))
+    assert all(len(part) * max(lengths[index] for index in part) <= 100 for part in parts)
+    tokens = sum(len(part) * max(lengths[index] for index in part) for part in parts)
     assert tokens < 1.1 * sum(lengths)  # little is padding
 
 

@@ -17,14 +17,14 @@ ROW = {"type": "math", "prompt": "1 + 1?", "answer": "2", "response": "<answer>2
 
 
 def test_a_response_ends_with_the_end_of_a_sequence() -> None:
-    (found,) = examples([ROW], byte_tokenizer(), "plain", 100)
-    assert found.response[-1] == EOS
+    (example,) = examples([ROW], byte_tokenizer(), "plain", 100)
+    assert example.response[-1] == EOS
 
 
 def test_without_one_it_ends_with_the_stop_string_of_the_style() -> None:
     tokenizer = byte_tokenizer(eos_token=None)
-    (found,) = examples([ROW], tokenizer, "qwen", 1000)
-    assert tokenizer.decode(found.response).endswith("<|im_end|>")
+    (example,) = examples([ROW], tokenizer, "qwen", 1000)
+    assert tokenizer.decode(example.response).endswith("<|im_end|>")
 
 
 def test_what_will_never_end_is_said(caplog: pytest.LogCaptureFixture) -> None:

@@ -51,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def told(*datasets: Mapping[str, Any], **more: Any) -> TrainingConfig:
+def mixed_of(*datasets: Mapping[str, Any], **more: Any) -> TrainingConfig:
     return TrainingConfig.of({"model": "m", "datasets": list(datasets), **more})
 
 
@@ -67,7 +67,7 @@ def ids(config: TrainingConfig) -> list[str]:
 
 @pytest.mark.usefixtures("folder")
 def test_each_row_has_its_id_its_set_and_its_reward() -> None:
-    rows = rows_of(told(A, B, C, D), Scorer())
+    rows = rows_of(mixed_of(A, B, C, D), Scorer())
     kinds = {row["mix_dataset"]: row["type"] for row in rows}
     assert kinds == {"gsm8k": "gsm8k", "mbpp": "mbpp", "ifeval": "instruction", "own": "math"}
     assert len({row["mix_id"] for row in rows}) == len(rows) == 6 + 4 + 3 + 3
@@ -79,7 +79,7 @@ def test_each_row_has_its_id_its_set_and_its_reward() -> None:
 def test_right_answers_of_each_kind_get_their_own_reward() -> None:
     from infinite_rl.training.core.rollouts import compute_rewards
 
-    rows = rows_of(told(A, B, C, D, mix="sequential"))
+    rows = rows_of(mixed_of(A, B, C, D, mix="sequential"))
     right: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "gsm8k": lambda row: f"#### {row['answer']}",
         "mbpp": lambda row: f"<answer>\n```python\n{row['response']}\n```\n</answer>",
@@ -95,7 +95,7 @@ def test_right_answers_of_each_kind_get_their_own_reward() -> None:
 def test_a_set_may_have_options_of_the_reward_of_its_own() -> None:
     from infinite_rl.training.core.rollouts import compute_rewards
 
-    rows = rows_of(told({**D, "reward": {"format_weight": 0.5}}, A, mix="sequential"), Scorer())
+    rows = rows_of(mixed_of({**D, "reward": {"format_weight": 0.5}}, A, mix="sequential"), Scorer())
     assert [("mix_reward" in row) for row in rows] == [True] * 3 + [False] * 6
     wrong = ["<answer>no</answer>"] * len(rows)
     assert compute_rewards(Scorer(), rows, wrong) == [0.5] * 3 + [0.0] * 6
@@ -105,21 +105,21 @@ def test_a_set_may_have_options_of_the_reward_of_its_own() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_the_mix_decides_the_order() -> None:
-    in_sequence = ids(told({**A, "count": 2}, D, mix="sequential"))
+    in_sequence = ids(mixed_of({**A, "count": 2}, D, mix="sequential"))
     gsm8k = ["gsm8k/gsm8k-train-0", "gsm8k/gsm8k-train-1"]
     assert in_sequence == gsm8k + [f"own/own-{n}" for n in range(3)]
-    weighted = ids(told({**A, "weight": 1e6}, {**D, "weight": "1e-6"}, mix="weighted"))
+    weighted = ids(mixed_of({**A, "weight": 1e6}, {**D, "weight": "1e-6"}, mix="weighted"))
     assert [name.partition("/")[0] for name in weighted] == ["gsm8k"] * 6 + ["own"] * 3
     for mode in ("shuffled", "weighted"):
-        first, same, other = (ids(told(A, B, D, mix=mode, seed=seed)) for seed in (1, 1, 2))
+        first, same, other = (ids(mixed_of(A, B, D, mix=mode, seed=seed)) for seed in (1, 1, 2))
         assert first == same != other
     with pytest.raises(UsageError, match="weights are for the mode weighted"):
-        rows_of(told({**A, "weight": 2}))
+        rows_of(mixed_of({**A, "weight": 2}))
 
 
 @pytest.mark.usefixtures("folder")
 def test_the_same_set_twice_does_not_collide() -> None:
-    found = rows_of(told(A, A))
+    found = rows_of(mixed_of(A, A))
     assert len({row["mix_id"] for row in found}) == 12
     assert Counter(row["mix_dataset"] for row in found) == {"gsm8k": 6, "gsm8k#2": 6}
 
@@ -127,25 +127,25 @@ def test_the_same_set_twice_does_not_collide() -> None:
 @pytest.mark.usefixtures("folder")
 def test_an_order_file_says_which_rows_come_and_how() -> None:
     Path("order.txt").write_text("own-2\nown/own-0\n")
-    config = told({**D, "order": "order.txt"}, A)
+    config = mixed_of({**D, "order": "order.txt"}, A)
     found = [name for name in ids(config) if name.startswith("own")]
     assert found == ["own/own-2", "own/own-0"]
     assert config.order("prompts") is None  # and so they come in every epoch
-    assert told(D, A).order("prompts") == "42/prompts"
-    assert told(D, A, mix="weighted").order("prompts") is None
+    assert mixed_of(D, A).order("prompts") == "42/prompts"
+    assert mixed_of(D, A, mix="weighted").order("prompts") is None
     Path("order.txt").write_text("own-2\nown-7\nown-8\nown-0\n")
     with pytest.raises(UsageError) as refused:
-        rows_of(told(A, {**D, "order": "order.txt"}))
+        rows_of(mixed_of(A, {**D, "order": "order.txt"}))
     assert "of the 4 ids in the order of own 2 are known" in str(refused.value)
     assert "'own-7', 'own-8'" in str(refused.value)
 
 
 @pytest.mark.usefixtures("folder")
 def test_of_a_split_the_rows_of_that_come() -> None:
-    config = told({**B, "split": "train"}, mix="sequential")
+    config = mixed_of({**B, "split": "train"}, mix="sequential")
     assert ids(config) == [f"mbpp/mbpp-{n}" for n in (601, 602, 603, 604)]
     with pytest.raises(UsageError, match=r"dataset mbpp: no row .* split test: .* train \(4\)"):
-        rows_of(told({**B, "split": "test"}))
+        rows_of(mixed_of({**B, "split": "test"}))
 
 
 REFUSED_ROWS: list[tuple[dict[str, Any], str]] = [
@@ -166,7 +166,7 @@ def test_what_cannot_be_trained_on_is_refused_by_its_set_and_row() -> None:
     faults = []
     for changes, message in REFUSED_ROWS:
         with pytest.raises(UsageError) as refused:
-            rows_of(told(A, {**D, **changes}), Scorer())
+            rows_of(mixed_of(A, {**D, **changes}), Scorer())
         if message not in str(refused.value):
             faults.append(f"{changes}: {refused.value}")
     assert not faults
@@ -176,17 +176,17 @@ def test_a_later_row_without_a_reward_is_found_as_well(folder: Path) -> None:
     rows = [{**row, "type": "math"} for row in OWN]
     write([*rows, {**rows[0], "type": "meth", "id": "bad"}], folder / "own.jsonl")
     with pytest.raises(UsageError, match=r"dataset own: row 4 \('bad'\): unknown reward 'meth'"):
-        rows_of(told({**D, "type": ""}), Scorer())
+        rows_of(mixed_of({**D, "type": ""}), Scorer())
     write([{name: each for name, each in OWN[0].items() if name != "id"}], folder / "own.jsonl")
     with pytest.raises(UsageError, match=r"dataset own: row 1 \(without an id\): unknown reward"):
-        rows_of(told({**D, "type": "meth"}), Scorer())
+        rows_of(mixed_of({**D, "type": "meth"}), Scorer())
 
 
 def test_rows_that_no_answer_gets_a_verdict_for_are_told_of(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     write([*IFEVAL, {**IFEVAL[0], "instruction_id_list": ["no:such"]}], folder / "ifeval.jsonl")
-    assert len(rows_of(told(C), Scorer())) == 4
+    assert len(rows_of(mixed_of(C), Scorer())) == 4
     (said,) = caplog.messages
     assert (
         "dataset ifeval: 1 rows cannot be scored, the first is row 4" in said and "no:such" in said
@@ -195,7 +195,7 @@ def test_rows_that_no_answer_gets_a_verdict_for_are_told_of(
 
 @pytest.mark.usefixtures("folder")
 def test_a_reward_of_the_callers_own_needs_none_of_ours() -> None:
-    assert len(rows_of(told({**D, "type": "mine"}))) == 3
+    assert len(rows_of(mixed_of({**D, "type": "mine"}))) == 3
 
 
 REFUSED_CONFIGS: list[tuple[dict[str, Any], str]] = [
@@ -253,7 +253,7 @@ def test_sets_in_s3_and_their_orders_are_fetched(
     monkeypatch.setattr(mixed, "fetch", fetch)
     (folder / "order.txt").write_text("own-1\n")
     there = {**D, "path": "s3://bucket/own.jsonl", "order": "s3://bucket/order.txt"}
-    assert ids(told(there)) == ["own/own-1"]
+    assert ids(mixed_of(there)) == ["own/own-1"]
     assert asked == ["s3://bucket/order.txt", "s3://bucket/own.jsonl"]
 
 
@@ -277,7 +277,7 @@ def run(folder: Path, **values: Any) -> Path:
     }
     shape["reward_truncated"] = True
     more = {"out": "runs", "tokens_per_batch": 512, **shape, **values}
-    config = told(A, D, **{**more, "model": str(folder / "model")})
+    config = mixed_of(A, D, **{**more, "model": str(folder / "model")})
     reward = None if config.algorithm == "sft" else (lambda _, texts: [len(t) % 2 for t in texts])
     return train(None, reward, config).parent.parent
 
@@ -307,7 +307,7 @@ def test_a_run_on_a_mixture_resumes_but_not_with_another(folder: Path) -> None:
 
     last = run(folder, algorithm="grpo", mix="sequential", max_steps=1)
     kept = TrainingConfig.of(read_config(last))
-    assert kept.mixture == told(A, D).mixture
+    assert kept.mixture == mixed_of(A, D).mixture
     same = TrainingConfig.of({**kept.values(), "max_steps": 2})
     train(None, lambda _, texts: [len(t) % 2 for t in texts], same, resume=last)
     assert len({each["row"] for each in read_rollouts(last)}) == 8

@@ -53,7 +53,7 @@ def save(folder: RunFolder, step: int) -> Path:
     return path
 
 
-def there(folder: RunFolder, place: str) -> dict[str, Any]:
+def remote(folder: RunFolder, place: str) -> dict[str, Any]:
     """What is published, by its name without that of the run, and the step noted of it."""
     found = list_published(place)
     return {each.name.removeprefix(f"{folder.path.name}_"): each.note.get("step") for each in found}
@@ -91,16 +91,16 @@ def published(monkeypatch: pytest.MonkeyPatch) -> Publishing:
 def test_each_checkpoint_the_last_one_and_the_traces_are_published(
     folder: RunFolder, tmp_path: Path, published: Publishing
 ) -> None:
-    told = config(tmp_path)
-    with Publisher(folder, told) as publisher:
+    settings = config(tmp_path)
+    with Publisher(folder, settings) as publisher:
         for step in (2, 4):
             publisher.saved(save(folder, step))
-    assert there(folder, told.checkpoint_uri) == {"step2": 2, "step4": 4, "final": 4}
-    final = fetch(f"{told.checkpoint_uri}/{folder.path.name}_final")
+    assert remote(folder, settings.checkpoint_uri) == {"step2": 2, "step4": 4, "final": 4}
+    final = fetch(f"{settings.checkpoint_uri}/{folder.path.name}_final")
     assert (final / "model.safetensors").read_text() == "weights 4"
     for name in ("config.yaml", "run_manifest.json"):  # a checkpoint alone names its config
         assert (final / name).read_text() == (folder.path / name).read_text()
-    traces = fetch(f"{told.trace_uri}/{folder.path.name}")
+    traces = fetch(f"{settings.trace_uri}/{folder.path.name}")
     assert {"config.yaml", "run_manifest.json", "rollouts.jsonl"} <= {*map(str, names(traces))}
     kinds = [event["kind"] for event in read_events(traces)]
     assert kinds.count("train") == 2 and kinds.count(PUBLISHED) == 3
@@ -125,30 +125,30 @@ def test_where_nothing_is_told_nothing_is_done(folder: RunFolder, published: Pub
 def test_training_does_not_wait_and_may_throw_away_what_is_on_its_way(
     folder: RunFolder, tmp_path: Path, published: Publishing
 ) -> None:
-    told = config(tmp_path)
+    settings = config(tmp_path)
     published.go_on.clear()
-    with Publisher(folder, told) as publisher:
+    with Publisher(folder, settings) as publisher:
         for step in (1, 2):
             path = save(folder, step)
             publisher.saved(path)  # returns, though nothing is published yet
             if step == 1:
                 assert published.begun.wait(60)
                 shutil.rmtree(path)
-        assert list_published(told.checkpoint_uri) == []
+        assert list_published(settings.checkpoint_uri) == []
         published.go_on.set()
-    assert there(folder, told.checkpoint_uri) == {"step1": 1, "step2": 2, "final": 2}
+    assert remote(folder, settings.checkpoint_uri) == {"step1": 1, "step2": 2, "final": 2}
 
 
 def test_a_local_copy_is_removed_when_told_to_and_published_and_not_the_newest(
     folder: RunFolder, tmp_path: Path, published: Publishing
 ) -> None:
-    told = config(tmp_path, remove_local=True, trace_uri="")
+    settings = config(tmp_path, remove_local=True, trace_uri="")
     published.fails = lambda name: name == "step2"
-    with Publisher(folder, told) as publisher:
+    with Publisher(folder, settings) as publisher:
         for step in (1, 2, 3):
             publisher.saved(save(folder, step))
     assert names(folder.path / "checkpoints") == ["step_2", "step_3"]
-    assert there(folder, told.checkpoint_uri) == {"step1": 1, "step3": 3, "final": 3}
+    assert remote(folder, settings.checkpoint_uri) == {"step1": 1, "step3": 3, "final": 3}
 
 
 def test_what_failed_is_told_of_and_tried_again_at_the_next_checkpoint(
@@ -158,7 +158,7 @@ def test_what_failed_is_told_of_and_tried_again_at_the_next_checkpoint(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    told = config(tmp_path, trace_uri="")
+    settings = config(tmp_path, trace_uri="")
     published.fails = lambda name: published.names.count("step1") == 1
     failed = threading.Event()
     write = folder.event
@@ -169,11 +169,11 @@ def test_what_failed_is_told_of_and_tried_again_at_the_next_checkpoint(
             failed.set()
 
     monkeypatch.setattr(folder, "event", event)
-    with Publisher(folder, told) as publisher:
+    with Publisher(folder, settings) as publisher:
         publisher.saved(save(folder, 1))
         assert failed.wait(60)
         publisher.saved(save(folder, 2))
-    assert there(folder, told.checkpoint_uri) == {"step1": 1, "step2": 2, "final": 2}
+    assert remote(folder, settings.checkpoint_uri) == {"step1": 1, "step2": 2, "final": 2}
     (event,) = read_events(folder.path, UNPUBLISHED)
     assert event["step"] == 1 and "the line is dead" in event["reason"]
     assert "_step1: " in caplog.text and "not published:" not in caplog.text
@@ -199,26 +199,26 @@ def test_what_could_not_be_published_is_said_in_one_line_at_the_end(
 def test_no_more_wait_than_the_run_keeps(
     folder: RunFolder, tmp_path: Path, published: Publishing, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told = config(tmp_path, save_total_limit=1, trace_uri="")
+    settings = config(tmp_path, save_total_limit=1, trace_uri="")
     published.go_on.clear()
-    with Publisher(folder, told) as publisher:
+    with Publisher(folder, settings) as publisher:
         for step in (1, 2, 3):
             publisher.saved(save(folder, step))
             assert published.begun.wait(60)
         published.go_on.set()
-    assert there(folder, told.checkpoint_uri) == {"step1": 1, "step3": 3, "final": 3}
+    assert remote(folder, settings.checkpoint_uri) == {"step1": 1, "step3": 3, "final": 3}
     assert f"not published: {folder.path.name}_step2 (newer ones wait" in caplog.text
 
 
 def test_a_run_that_ends_in_an_error_has_no_final_checkpoint(
     folder: RunFolder, tmp_path: Path
 ) -> None:
-    told = config(tmp_path)
-    with suppress(ZeroDivisionError), Publisher(folder, told) as publisher:
+    settings = config(tmp_path)
+    with suppress(ZeroDivisionError), Publisher(folder, settings) as publisher:
         publisher.saved(save(folder, 1))
         raise ZeroDivisionError
-    assert there(folder, told.checkpoint_uri) == {"step1": 1}
-    assert there(folder, told.trace_uri)
+    assert remote(folder, settings.checkpoint_uri) == {"step1": 1}
+    assert remote(folder, settings.trace_uri)
 
 
 def test_what_is_under_way_when_somebody_leaves_ends_without_a_traceback(
@@ -226,9 +226,9 @@ def test_what_is_under_way_when_somebody_leaves_ends_without_a_traceback(
 ) -> None:
     raised: list[object] = []
     monkeypatch.setattr(threading, "excepthook", raised.append)
-    told = config(tmp_path, trace_uri="")
+    settings = config(tmp_path, trace_uri="")
     published.go_on.clear()
-    with suppress(KeyboardInterrupt), Publisher(folder, told) as publisher:
+    with suppress(KeyboardInterrupt), Publisher(folder, settings) as publisher:
         publisher.saved(save(folder, 1))
         assert published.begun.wait(30)
         publishers = [each for each in threading.enumerate() if each.name == "publisher"]
@@ -238,25 +238,30 @@ def test_what_is_under_way_when_somebody_leaves_ends_without_a_traceback(
     for thread in publishers:
         thread.join(30)
     assert publishers and not raised and not any(each.is_alive() for each in publishers)
-    assert list_published(told.checkpoint_uri) == [], "an interrupt does not wait"
+    assert list_published(settings.checkpoint_uri) == [], "an interrupt does not wait"
 
 
 def test_a_run_that_was_killed_publishes_what_it_owed_and_no_more(
     folder: RunFolder, tmp_path: Path, published: Publishing
 ) -> None:
-    told = config(tmp_path, trace_uri="")
+    settings = config(tmp_path, trace_uri="")
     for step in (1, 2):
-        with Publisher(folder, told) as publisher:
+        with Publisher(folder, settings) as publisher:
             publisher.saved(save(folder, step))
     shutil.rmtree(tmp_path / "far" / "checkpoint_uri" / f"{folder.path.name}_step1")
     link = folder.path / publishing.FOLDER / "step_1"  # as it was when the run was killed
     shutil.copytree(folder.path / "checkpoints" / "step_1", link)
     save(folder, 3)  # and this one had just been saved
     published.names.clear()
-    with Publisher(folder, told):
+    with Publisher(folder, settings):
         pass
     assert sorted(published.names) == ["final", "step1", "step3"]
-    assert there(folder, told.checkpoint_uri) == {"step1": 1, "step2": 2, "step3": 3, "final": 3}
+    assert remote(folder, settings.checkpoint_uri) == {
+        "step1": 1,
+        "step2": 2,
+        "step3": 3,
+        "final": 3,
+    }
 
 
 def test_secrets_are_in_no_event_and_no_warning(
@@ -294,9 +299,9 @@ def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def begun(tmp_path: Path, name: str, place: str) -> None:
     """A run that is to publish there begins; it is to have no folder where it cannot."""
-    told = config(tmp_path, out=str(tmp_path / "none"), **{name: place})
+    settings = config(tmp_path, out=str(tmp_path / "none"), **{name: place})
     try:
-        with run_log(TrainingRun([], lambda *_: [], told)):
+        with run_log(TrainingRun([], lambda *_: [], settings)):
             pass
     finally:
         assert not (tmp_path / "none").exists()
@@ -324,15 +329,15 @@ def training(tmp_path: Path) -> Callable[..., Path]:
 
     save_tiny(tmp_path / "model")
     rows = [{"type": "math", "prompt": "1+1=", "answer": "2", "response": "2"}] * 4
-    told = {
+    settings = {
         "model": str(tmp_path / "model"),
         "out": str(tmp_path / "runs"),
         "prompt_template": "plain",
     }
-    told |= {"algorithm": "sft", "batch_size": 2, "learning_rate": 1e-3}
+    settings |= {"algorithm": "sft", "batch_size": 2, "learning_rate": 1e-3}
 
     def run(**values: Any) -> Path:
-        given = TrainingConfig.of({**told, "max_steps": 6, "save_every": 2, **values})
+        given = TrainingConfig.of({**settings, "max_steps": 6, "save_every": 2, **values})
         return train(rows, None, given)
 
     return run
