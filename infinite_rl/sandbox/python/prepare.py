@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from .closed import bound, loads
+from .forms import bound, loads
 from .records import unpack_records
 from .suites import write_out
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 
-from .closed import bound, loads
+from .forms import bound, loads
 
 _Key = str | int
 

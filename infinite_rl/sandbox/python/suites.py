@@ -6,8 +6,7 @@ import ast
 import copy
 from collections.abc import Iterator
 
-from .closed import bound, loads
-from .forms import SAME_ITEMS
+from .forms import SAME_ITEMS, bound, loads
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 
-from .closed import Scope, is_literal, literal_of, loads
+from .forms import Scope, is_literal, literal_of, loads
 
 MOST_ROWS = 1000  # of a table, and occurrences of one assertion
 

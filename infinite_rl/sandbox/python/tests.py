@@ -16,9 +16,21 @@ from functools import lru_cache
 from itertools import chain, product
 from typing import Any
 
-from .closed import Scope, bound, immutable, is_literal, loads
-from .forms import BOTH, TRUTHS, Form, form_of
-from .own import assigned, is_own, own_classes, own_names
+from .forms import (
+    BOTH,
+    TRUTHS,
+    Form,
+    Scope,
+    assigned,
+    bound,
+    form_of,
+    immutable,
+    is_literal,
+    is_own,
+    loads,
+    own_classes,
+    own_names,
+)
 from .prepare import catches, prepared
 from .suites import called_methods, called_name
 from .tables import MOST_ROWS, rows_of, still_names, targets_of, unpacked
