@@ -144,14 +144,14 @@ def tasks_of(arguments: Sequence[str]) -> list[Task]:
     return tasks
 
 
-def _with_unique_ids(given: Iterable[Row]) -> Iterator[Row]:
+def _with_unique_ids(items: Iterable[Row]) -> Iterator[Row]:
     """Yield the rows with unique ids: the second row of the same id is "id#2".
 
     Raises:
         UsageError: a row lacks a column, or its type names no reward.
     """
     seen: set[str] = set()
-    for row in given:
+    for row in items:
         look_up("reward", rows.sample_of(row).type, REWARDS)
         first = name = rows.id_of(row)
         again = 1
