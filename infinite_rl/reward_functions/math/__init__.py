@@ -7,11 +7,10 @@ How two texts become a verdict:
 
     extract.py       the answer in a text: in a tag, in the last box, after a marker
     preprocess.py    numbers in words, and notations of more than one token, rewritten
-    tokens.py        LaTeX, plain ASCII and Unicode spellings as one small vocabulary
+    tokens.py        LaTeX, ASCII and Unicode spellings as one small vocabulary; the cursor
     units.py         the table of units
 
     parse.py         a bounded precedence parser, tokens to a tree
-    cursor.py        the tokens of one answer, shared by the parts of the grammar:
     numbers.py       numerals and quantities
     functions.py     functions, sums, integrals, limits, derivatives
     structures.py    matrices, cases, systems, sets by a condition, vectors

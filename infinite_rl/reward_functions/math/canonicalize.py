@@ -15,7 +15,7 @@ from .bounds import Budget, Undefined, Unparsed
 from .equivalence import difference
 from .exact import rational
 from .normal_form import ray
-from .regions import SETS, NoNumbers, canonical, outside, span_of
+from .regions import SETS, NoNumbers, canonical, nearly, outside, span_of
 from .tree import REALS, Node, holds, is_expression, minus, number, substituted, symbol, symbols
 
 
@@ -177,7 +177,7 @@ def _is_natural(body: Node, condition: Node, budget: Budget) -> bool:
     within = [point for point in _PROBES if _within(point, condition, budget)]
     values = list(_values(body))
     return bool(values) and all(
-        _exists(value, {name: number(point)}, budget) == (point in within)
+        (_value(value, {name: number(point)}, budget) is not None) == (point in within)
         for value in values
         for point in (*points, *within)
     )
@@ -210,24 +210,15 @@ def _values(body: Node) -> Iterator[Node]:
             yield from _values(arg)
 
 
-def _exists(value: Node, there: dict[str, Node], budget: Budget) -> bool:
-    try:
-        _value(value, there, budget)
-    except Undefined:
-        return False
-    return True
-
-
-def _value(node: Node, there: dict[str, Node], budget: Budget) -> Fraction:
-    """The real value of an expression at a point. Raises Undefined, OverBudget or OutOfTime."""
+def _value(node: Node, there: dict[str, Node], budget: Budget) -> Fraction | None:
+    """The real value of an expression at a point, None without one. Raises as `difference` does."""
     others = dict.fromkeys(symbols(node) - there.keys(), number(_ELSEWHERE))
     node = substituted(node, there | others)
-    value = rational(node, budget)
-    if value is None:
-        from .numeric import nearly  # loads mpmath
-
-        value = nearly(node, budget)
-    return value
+    try:
+        value = rational(node, budget)
+        return nearly(node, budget) if value is None else value
+    except Undefined:
+        return None
 
 
 def _hold(body: Node, condition: Node, budget: Budget) -> None:
@@ -269,9 +260,8 @@ def _within(point: Fraction, condition: Node, budget: Budget) -> bool:
 
 
 def _check(body: Node, difference: Node, there: dict[str, Node], budget: Budget) -> None:
-    try:
-        value = _value(difference, there, budget)
-    except Undefined:
+    value = _value(difference, there, budget)
+    if value is None:
         return
     holding = abs(value) < _TINY
     if body.op == "inequality":

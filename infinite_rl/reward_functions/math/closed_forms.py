@@ -112,13 +112,10 @@ def antiderivative(body: Node, name: str, budget: Budget) -> Node:
     factors = body.args if body.op == "mul" else ()
     others = [factor for factor in factors if symbols(factor)]
     if len(others) == 1 and len(factors) > 1:
-        scales = [rational(factor, budget) for factor in factors if not symbols(factor)]
-        constants = [number(scale) for scale in scales if scale is not None]
-        if len(constants) < len(scales):
-            raise NotElementary
+        constants = [number(_value(arg, budget)) for arg in factors if not symbols(arg)]
         return _product(*constants, antiderivative(others[0], name, budget))
     if body.op == "div" and not symbols(body.args[1]):
-        divisor = rational(body.args[1], budget)
+        divisor = _value(body.args[1], budget)
         if not divisor:
             raise NotElementary
         return _product(number(1 / divisor), antiderivative(body.args[0], name, budget))
@@ -132,7 +129,7 @@ def antiderivative(body: Node, name: str, budget: Budget) -> Node:
         )
         for power, factor in top.items()
     ]
-    return Node("add", tuple(terms)) if len(terms) > 1 else terms[0] if terms else number(0)
+    return _total(terms)
 
 
 def _of_wave(function: str, inner: Node, name: str, budget: Budget) -> Node:
@@ -168,8 +165,7 @@ def derivative(node: Node, name: str) -> Node:
     if node.op == "neg":
         return negated(derivative(node.args[0], name))
     if node.op == "add":
-        terms = [derivative(arg, name) for arg in node.args if arg.op != "num"]
-        return Node("add", tuple(terms)) if len(terms) > 1 else terms[0] if terms else number(0)
+        return _total([derivative(arg, name) for arg in node.args if arg.op != "num"])
     if node.op == "mul":
         return _of_product(node.args, name)
     if node.op == "div":
@@ -177,7 +173,12 @@ def derivative(node: Node, name: str) -> Node:
         parts = _product(derivative(top, name), bottom), _product(top, derivative(bottom, name))
         return Node("div", (minus(*parts), _power(bottom, Fraction(2))))
     if node.op == "pow":
-        return _of_power(node, name)
+        base, exponent = node.args
+        if isinstance(exponent.value, Fraction):
+            return _product(exponent, _power(base, exponent.value - 1), derivative(base, name))
+        if base == constant("e"):
+            return _product(node, derivative(exponent, name))
+        raise NotElementary
     rule = _RULES.get(str(node.value)) if node.op == "fn" and len(node.args) == 1 else None
     if rule is None:
         raise NotElementary
@@ -191,24 +192,16 @@ def _of_product(factors: tuple[Node, ...], name: str) -> Node:
         _product(*others[:index], derivative(factor, name), *others[index + 1 :])
         for index, factor in enumerate(others)
     ]
-    if not terms:
-        return number(0)
-    return _product(*numerals, Node("add", tuple(terms)) if len(terms) > 1 else terms[0])
-
-
-def _of_power(node: Node, name: str) -> Node:
-    base, exponent = node.args
-    if exponent.op == "num" and isinstance(exponent.value, Fraction):
-        value = exponent.value
-        return _product(exponent, _power(base, value - 1), derivative(base, name))
-    if base == constant("e"):
-        return _product(node, derivative(exponent, name))
-    raise NotElementary
+    return _product(*numerals, _total(terms)) if terms else number(0)
 
 
 def _product(*factors: Node) -> Node:
     kept = tuple(factor for factor in factors if factor != ONE)
     return Node("mul", kept) if len(kept) > 1 else kept[0] if kept else ONE
+
+
+def _total(terms: list[Node]) -> Node:
+    return Node("add", tuple(terms)) if len(terms) > 1 else terms[0] if terms else number(0)
 
 
 def _power(base: Node, exponent: Fraction) -> Node:
@@ -404,10 +397,7 @@ def ways(point: Node, side: str, budget: Budget) -> list[Series]:
     """The variable as a series, for each direction towards the point."""
     if point in (INFINITY, MINUS_INFINITY):
         return [_series(-1, [Fraction(1 if point == INFINITY else -1)])]
-    limit_point = rational(point, budget)
-    if limit_point is None:
-        raise NotElementary
-    signs = {"+": 1, "-": -1}
+    limit_point, signs = _value(point, budget), {"+": 1, "-": -1}
     return [_series(0, [limit_point, Fraction(signs[way])]) for way in side or signs]
 
 

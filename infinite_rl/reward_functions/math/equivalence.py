@@ -10,7 +10,7 @@ from . import normal_form, units
 from .bounds import MAX_MEMBERS, MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
 from .exact import NotPolynomial, Quotients, rational
 from .parse import parse
-from .regions import pieces, stretches
+from .regions import nearly, pieces, stretches
 from .text_answers import DENIALS, plain_text
 from .tokens import GREEK
 from .tree import (
@@ -52,7 +52,8 @@ def difference(first: Node, second: Node, budget: Budget) -> str:
     if first == second:
         return ""
     if first.op == "base" or second.op == "base":
-        return difference(_number(first), _number(second), budget)
+        values = [node.args[0] if node.op == "base" else node for node in (first, second)]
+        return difference(values[0], values[1], budget)
     if is_expression(first) and is_expression(second):
         return expressions(first, second, budget)
     if _RANK.get(first.op, 99) > _RANK.get(second.op, 99):
@@ -61,10 +62,6 @@ def difference(first: Node, second: Node, budget: Budget) -> str:
         return difference(first, second.args[0], budget)
     judge = _JUDGES.get(first.op)
     return _other_kind(first, second) if judge is None else judge(first, second, budget)
-
-
-def _number(node: Node) -> Node:
-    return node.args[0] if node.op == "base" else node
 
 
 def _other_kind(first: Node, second: Node) -> str:
@@ -153,19 +150,16 @@ def _named(first: Node, second: Node, budget: Budget) -> str:
         kinds = sorted(_kind_of_name(str(node.value)) for node in (first, second))
         if kinds == ["variable", "variable"] and first.value != second.value:
             return _equations(first, second, budget)
-        if kinds[0] == kinds[1] and not _related(str(first.value), str(second.value)):
+        one, other = (str(node.value).casefold() for node in (first, second))
+        if kinds[0] == kinds[1] and one not in other and other not in one:
             return "the names differ"
         return difference(value, second.args[0], budget)
     if second.op == "equation":
         return _equations(first, second, budget)
-    if first.value == "C" and value.op == "tuple" and is_expression(second):
-        value = _choices(value)
+    point = first.value == "C" and value.op == "tuple" and len(value.args) == 2
+    if point and is_expression(second):
+        value = Node("binom", value.args)  # `C(52, 5)` beside a number
     return difference(value, second, budget)
-
-
-def _choices(point: Node) -> Node:
-    """Read the point `C(52, 5)` as a binomial coefficient if the other side is a number."""
-    return Node("binom", point.args) if len(point.args) == 2 else point
 
 
 def _kind_of_name(name: str) -> str:
@@ -176,24 +170,16 @@ def _kind_of_name(name: str) -> str:
     return "variable" if len(letter) == 1 or letter in GREEK else "word"
 
 
-def _related(first: str, second: str) -> bool:
-    first, second = first.casefold(), second.casefold()
-    return first in second or second in first
-
-
 def _equation(first: Node, second: Node, budget: Budget) -> str:
     if second.op == "equation":
         return _equations(first, second, budget)
     left, right = first.args
-    if _is_length(left) and not symbols(right) and not symbols(second):
+    points = [str(arg.value) for arg in left.args if arg.op == "sym"]
+    length = left.op == "mul" and len(left.args) == len(points) == 2  # `AB`, between two points
+    length = length and all(len(name) == 1 and name.isupper() for name in points)
+    if length and not symbols(right) and not symbols(second):
         return difference(right, second, budget)
     return _other_kind(first, second)
-
-
-def _is_length(node: Node) -> bool:
-    """Whether this is `AB`, the length between two points."""
-    points = node.op == "mul" and len(node.args) == 2 and {arg.op for arg in node.args} == {"sym"}
-    return points and all(len(str(p.value)) == 1 and str(p.value).isupper() for p in node.args)
 
 
 def _inequality(first: Node, second: Node, budget: Budget) -> str:
@@ -210,14 +196,21 @@ def _quantity(first: Node, second: Node, budget: Budget) -> str:
         return _other_kind(first, second)
     if second.op == "quantity" and second.unit is not None:
         if {unit.dimension, second.unit.dimension} == {_DEGREES, _RADIANS}:
-            turned = [_in_radians(node) for node in (first, second)]
-            return difference(turned[0], turned[1], budget)
-        if _any_length(unit.dimension, second.unit.dimension):
+            one, other = (
+                Node("deg", node.args) if measure.dimension == _DEGREES else node.args[0]
+                for node, measure in ((first, unit), (second, second.unit))
+            )
+            return difference(one, other, budget)
+        names = {name for name, _ in unit.dimension + second.unit.dimension}
+        powers = [[power for _, power in each.dimension] for each in (unit, second.unit)]
+        if names == {"unit", "length"} and powers[0] == powers[1]:  # "square units" and an area
             return difference(value, second.args[0], budget)
         if unit.dimension != second.unit.dimension:
             same = "".join(unit.name.split()) == "".join(second.unit.name.split())  # "mg", "m g"
             return difference(value, second.args[0], budget) if same else "the units differ"
-        return difference(_in_base_units(first), _in_base_units(second), budget)
+        return difference(
+            _in_base_units(value, unit), _in_base_units(second.args[0], second.unit), budget
+        )
     if not is_expression(second):
         return _other_kind(first, second)
     if symbols(second) and (letters := _as_letters(unit.name)) is not None:
@@ -226,12 +219,6 @@ def _quantity(first: Node, second: Node, budget: Budget) -> str:
     if reason and unit.dimension == _DEGREES:
         return difference(Node("deg", (value,)), second, budget)
     return reason
-
-
-def _any_length(first: units.Dimension, second: units.Dimension) -> bool:
-    """Whether one is "square units" and the other an area, for every power of a length."""
-    names = {name for name, _ in first + second}
-    return names == {"unit", "length"} and [p for _, p in first] == [p for _, p in second]
 
 
 def _as_letters(name: str) -> Node | None:
@@ -245,36 +232,24 @@ def _as_letters(name: str) -> Node | None:
     return node if is_expression(node) else None
 
 
-def _in_base_units(amount: Node) -> Node:
-    unit = amount.unit
-    if unit is None:
-        return amount.args[0]
-    scaled = Node("mul", (amount.args[0], number(unit.factor)))
+def _in_base_units(value: Node, unit: units.Unit) -> Node:
+    scaled = Node("mul", (value, number(unit.factor)))
     return Node("add", (scaled, number(unit.offset))) if unit.offset else scaled
-
-
-def _in_radians(angle: Node) -> Node:
-    degrees = angle.unit is not None and angle.unit.dimension == _DEGREES
-    return Node("deg", angle.args) if degrees else angle.args[0]
 
 
 def _text(first: Node, second: Node, budget: Budget) -> str:
     words = str(first.value)
     if second.op == "text":
-        return "" if _says(words, str(second.value)) else "the texts differ"
+        others = str(second.value)
+        same = words == others or _unhyphened(words) & _unhyphened(others)
+        stated = others in _stated(words) or words in _stated(others)
+        return "" if same or stated else "the texts differ"
     if second.op in ("sym", "const"):
         return "" if words == str(second.value).casefold() else "the texts differ"
     if is_expression(second) and words.isalpha() and len(words) <= 3:  # "xy" is also x times y
         letters = [constant(letter) if letter in "ei" else symbol(letter) for letter in words]
         return difference(Node("mul", tuple(letters)), second, budget)
     return _other_kind(first, second)
-
-
-def _says(words: str, others: str) -> bool:
-    """Whether the words are the same, or a sentence states them: `the triangle is isosceles`."""
-    if words == others or _unhyphened(words) & _unhyphened(others):
-        return True
-    return others in _stated(words) or words in _stated(others)
 
 
 def _stated(words: str) -> tuple[str, ...]:
@@ -332,16 +307,12 @@ def _find(member: Node, among: Sequence[Node], budget: Budget) -> int | None:
     for index, other in enumerate(among):
         if (member.op == "set") != (other.op == "set"):
             continue  # as a member, {2} is not 2
-        if not _differs(member, other, budget):
-            return index
+        try:
+            if not difference(member, other, budget):
+                return index
+        except Undefined:
+            continue
     return None
-
-
-def _differs(first: Node, second: Node, budget: Budget) -> bool:
-    try:
-        return bool(difference(first, second, budget))
-    except Undefined:
-        return True
 
 
 def _as_sets(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> str:
@@ -382,16 +353,12 @@ def _tuple(first: Node, second: Node, budget: Budget) -> str:
         if named and first.value != second.value:
             return "the names differ"
         return _ordered(first.args, second.args, budget)
-    if second.op == "matrix" and (vector := _vector(second)):
-        return _ordered(first.args, vector, budget)
-    if second.op == "list" and _numbered(str(first.value)):
-        return _unordered(first.args, second.args, budget)
+    if second.op == "matrix" and (len(second.args) == 1 or len(second.args[0].args) == 1):
+        return _ordered(first.args, [arg for row in second.args for arg in row.args], budget)
+    letters = {name.partition("_")[0] for name in str(first.value).split(",")}
+    if second.op == "list" and len(letters) == 1 and "_" in str(first.value):
+        return _unordered(first.args, second.args, budget)  # `x_1,x_2`: solutions, say
     return _other_kind(first, second)
-
-
-def _numbered(names: str) -> bool:
-    """Whether these are `x_1,x_2`: the solutions of one equation, say."""
-    return len({name.partition("_")[0] for name in names.split(",")}) == 1 and "_" in names
 
 
 def _list(first: Node, second: Node, budget: Budget) -> str:
@@ -412,26 +379,15 @@ def _list(first: Node, second: Node, budget: Budget) -> str:
 def _set(first: Node, second: Node, budget: Budget) -> str:
     if second.op == "set":
         return _as_sets(first.args, second.args, budget)
-    if len(first.args) == 1:
-        return difference(first.args[0], second, budget)
-    return _other_kind(first, second)
-
-
-def _vector(matrix: Node) -> tuple[Node, ...]:
-    """The entries of a column (or of a row), () of a wider matrix."""
-    if len(matrix.args) == 1:
-        return matrix.args[0].args
-    return tuple(row.args[0] for row in matrix.args) if len(matrix.args[0].args) == 1 else ()
+    alone = len(first.args) == 1
+    return difference(first.args[0], second, budget) if alone else _other_kind(first, second)
 
 
 def _matrix(first: Node, second: Node, budget: Budget) -> str:
     if second.op != "matrix" or len(first.args) != len(second.args):
         return "the shapes differ" if second.op == "matrix" else _other_kind(first, second)
-    for left, right in zip(first.args, second.args, strict=True):
-        reason = _ordered(left.args, right.args, budget)
-        if reason:
-            return reason
-    return ""
+    rows = zip(first.args, second.args, strict=True)
+    return next(filter(None, (_ordered(a.args, b.args, budget) for a, b in rows)), "")
 
 
 def _choice(first: Node, second: Node, budget: Budget) -> str:
@@ -483,9 +439,8 @@ def _ratio(first: Node, second: Node, budget: Budget) -> str:
 def _clock(first: Node, second: Node, budget: Budget) -> str:
     if second.op == "clock":
         return "" if first.value == second.value else "the times differ"
-    if not first.args:
-        return _other_kind(first, second)
-    return _ratio(Node("ratio", first.args), second, budget)
+    ratio = Node("ratio", first.args)
+    return _ratio(ratio, second, budget) if first.args else _other_kind(first, second)
 
 
 def _date(first: Node, second: Node) -> str:
@@ -550,8 +505,6 @@ def _fraction(node: Node, budget: Budget) -> Fraction | None:
     somewhere = _somewhere(node, symbols(node))
     value = rational(somewhere, budget)
     if value is None:
-        from .numeric import nearly  # loads mpmath
-
         value = nearly(somewhere, budget).limit_denominator(MAX_MEMBERS)
     return None if expressions(node, number(value), budget) else value
 
@@ -580,25 +533,14 @@ def _piecewise(first: Node, second: Node, budget: Budget) -> str:
     return ""
 
 
+# fmt: off
 _JUDGES: dict[str, Callable[[Node, Node, Budget], str]] = {
-    "claim": _claim,
-    "choice": _choice,
-    "named": _named,
-    "antiderivative": _antiderivative,
-    "clock": _clock,
+    "claim": _claim, "choice": _choice, "named": _named, "antiderivative": _antiderivative,
+    "equation": _equation, "inequality": _inequality, "clock": _clock,
+    "quantity": _quantity, "text": _text, "ratio": _ratio, "congruence": _congruence,
+    "piecewise": _piecewise, "region": _region, "interval": _interval, "tuple": _tuple,
+    "list": _list, "set": _set, "matrix": _matrix,
     "date": lambda first, second, _: _date(first, second),
-    "ratio": _ratio,
-    "congruence": _congruence,
-    "piecewise": _piecewise,
     "row": lambda first, second, budget: _ordered(first.args, second.args, budget),
-    "equation": _equation,
-    "inequality": _inequality,
-    "quantity": _quantity,
-    "text": _text,
-    "region": _region,
-    "interval": _interval,
-    "tuple": _tuple,
-    "list": _list,
-    "set": _set,
-    "matrix": _matrix,
 }
+# fmt: on

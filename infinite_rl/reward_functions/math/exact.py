@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import reduce
 
 from .bounds import (
     MAX_EXACT_BITS,
@@ -23,6 +24,7 @@ from .tree import Node
 # two is their sum. A coefficient is an integer where it is whole, as most are.
 Coefficient = int | Fraction
 Polynomial = dict[int, Coefficient]
+Quotient = tuple[Polynomial, Polynomial]
 _FIELD, _LARGEST_DEGREE = 64, 2**32
 
 
@@ -43,31 +45,23 @@ def rational(node: Node, budget: Budget) -> Fraction | None:
         return None
     result = step(node, rationals, budget)
     if result is not None:
-        budget.spend(bits(result) // 512)
-        if bits(result) > MAX_EXACT_BITS:
-            raise OverBudget("an exact number of too many digits")
+        _check_size(result, 0, budget)
     return result
 
 
-def _add(_: Node, values: list[Fraction], budget: Budget) -> Fraction:
+def _fold(node: Node, values: list[Fraction], budget: Budget) -> Fraction:
+    """The sum or the product of the values."""
     total = values[0]
     for value in values[1:]:
-        total = _bounded(total + value, budget)
+        total = total + value if node.op == "add" else total * value
+        _check_size(total, 1, budget)
     return total
 
 
-def _multiply(_: Node, values: list[Fraction], budget: Budget) -> Fraction:
-    total = values[0]
-    for value in values[1:]:
-        total = _bounded(total * value, budget)
-    return total
-
-
-def _bounded(value: Fraction, budget: Budget) -> Fraction:
-    budget.spend(1 + bits(value) // 512)
+def _check_size(value: Fraction, steps: int, budget: Budget) -> None:
+    budget.spend(steps + bits(value) // 512)
     if bits(value) > MAX_EXACT_BITS:
         raise OverBudget("an exact number of too many digits")
-    return value
 
 
 def _divide(_: Node, values: list[Fraction], __: Budget) -> Fraction:
@@ -112,11 +106,7 @@ def _whole_root(value: int, degree: int) -> int | None:
         guess = better
 
 
-def _factorial(_: Node, values: list[Fraction], __: Budget) -> Fraction:
-    return Fraction(math.factorial(whole_number(values[0])))
-
-
-def whole_number(value: Fraction) -> int:
+def _whole_number(value: Fraction) -> int:
     """A value that may stand before a `!`."""
     if value.denominator > 1 or value < 0:
         raise Undefined("a factorial of something that is no whole number")
@@ -125,37 +115,31 @@ def whole_number(value: Fraction) -> int:
     return int(value)
 
 
-def _binomial(_: Node, values: list[Fraction], __: Budget) -> Fraction:
-    return Fraction(math.comb(whole_number(values[0]), whole_number(values[1])))
+def _combinatorial(node: Node, values: list[Fraction], _: Budget) -> Fraction:
+    wholes = map(_whole_number, values)
+    return Fraction(math.factorial(*wholes) if node.op == "fact" else math.comb(*wholes))
 
 
 def _function(node: Node, values: list[Fraction], _: Budget) -> Fraction | None:
+    value, *others = values
     if node.value == "abs":
-        return abs(values[0])
+        return abs(value)
     if node.value in ("floor", "ceil"):
-        return Fraction(math.floor(values[0]) if node.value == "floor" else math.ceil(values[0]))
-    if node.value == "sqrt":
-        return root(values[0], 2)
-    if node.value in ("cbrt", "root"):
-        degree = Fraction(3) if node.value == "cbrt" else values[1]
-        if degree.denominator > 1 or degree < 1:
-            return None
-        odd_negative = values[0] < 0 and degree % 2 == 1
-        value_of_root = root(abs(values[0]) if odd_negative else values[0], int(degree))
-        return -value_of_root if value_of_root is not None and odd_negative else value_of_root
-    return None
+        return Fraction(math.floor(value) if node.value == "floor" else math.ceil(value))
+    if node.value not in ("sqrt", "cbrt", "root"):
+        return None
+    degree = {"sqrt": Fraction(2), "cbrt": Fraction(3)}.get(str(node.value)) or others[0]
+    if degree.denominator > 1 or degree < 1:
+        return None
+    odd_negative = value < 0 and degree % 2 == 1
+    real_root = root(-value if odd_negative else value, int(degree))
+    return -real_root if real_root is not None and odd_negative else real_root
 
 
-_Step = Callable[[Node, "list[Fraction]", Budget], "Fraction | None"]
-_STEPS: dict[str, _Step] = {
-    "add": _add,
-    "mul": _multiply,
-    "div": _divide,
+_STEPS: dict[str, Callable[[Node, list[Fraction], Budget], Fraction | None]] = {
     "neg": lambda _, values, __: -values[0],
-    "pow": _power,
-    "fact": _factorial,
-    "binom": _binomial,
-    "fn": _function,
+    **{"add": _fold, "mul": _fold, "div": _divide, "pow": _power},
+    **{"fact": _combinatorial, "binom": _combinatorial, "fn": _function},
 }
 
 
@@ -212,7 +196,7 @@ class Quotients:
                     return False
         return True
 
-    def expand(self, node: Node) -> tuple[Polynomial, Polynomial]:
+    def expand(self, node: Node) -> Quotient:
         """Numerator and denominator, not in lowest terms. Raises NotPolynomial or Undefined."""
         self.budget.spend()
         if type(node.value) is Fraction:
@@ -226,45 +210,31 @@ class Quotients:
         parts = [self.expand(arg) for arg in node.args]
         if node.op == "neg":
             return self.times(parts[0][0], self.scaled(-1)), parts[0][1]
-        if node.op == "div":
-            return self.quotient(parts[0], parts[1])
-        result = parts[0]
-        for part in parts[1:]:
-            result = self.plus(result, part) if node.op == "add" else self.product(result, part)
-        return result
+        combine = {"add": self.plus, "mul": self.product, "div": self.quotient}[node.op]
+        return reduce(combine, parts)
 
     def scaled(self, value: Coefficient) -> Polynomial:
         """A constant."""
-        if not value:
-            return {}
-        return {0: value.numerator if value.denominator == 1 else value}
+        return {0: value.numerator if value.denominator == 1 else value} if value else {}
 
-    def product(
-        self, first: tuple[Polynomial, Polynomial], second: tuple[Polynomial, Polynomial]
-    ) -> tuple[Polynomial, Polynomial]:
+    def product(self, first: Quotient, second: Quotient) -> Quotient:
         """Of two quotients."""
         return self.times(first[0], second[0]), self.times(first[1], second[1])
 
-    def quotient(
-        self, first: tuple[Polynomial, Polynomial], second: tuple[Polynomial, Polynomial]
-    ) -> tuple[Polynomial, Polynomial]:
+    def quotient(self, first: Quotient, second: Quotient) -> Quotient:
         """Of two quotients. Raises Undefined if the second is zero."""
         if not second[0]:
             raise Undefined("a division by zero")
         return self.product(first, (second[1], second[0]))
 
-    def plus(
-        self, first: tuple[Polynomial, Polynomial], second: tuple[Polynomial, Polynomial]
-    ) -> tuple[Polynomial, Polynomial]:
+    def plus(self, first: Quotient, second: Quotient) -> Quotient:
         """The sum of two quotients."""
         if first[1] == second[1]:
             return self.sum(first[0], second[0]), first[1]
         top = self.sum(self.times(first[0], second[1]), self.times(second[0], first[1]))
         return top, self.times(first[1], second[1])
 
-    def power(
-        self, base: tuple[Polynomial, Polynomial], exponent: Node
-    ) -> tuple[Polynomial, Polynomial]:
+    def power(self, base: Quotient, exponent: Node) -> Quotient:
         """A quotient to a whole number. Raises NotPolynomial for another or a large one."""
         value = rational(exponent, self.budget)
         if value is None or value.denominator > 1 or abs(value) > MAX_POLYNOMIAL_DEGREE:

@@ -59,25 +59,11 @@ _FAR = 200  # characters that are read before and behind a box
 _LONGEST_NAME = 20  # characters that are looked at before a box
 _MOST_BOXES = 20  # that are read as one list
 _WIDEST_JOINT = 120  # characters between two of them
-_MARKERS = (
-    "answer is",
-    "answer is:",
-    "answer:",
-    "answer would be",
-    "answer should be",
-    "answer must be",
-    "answer becomes",
-    "answer =",
-    "option is",
-    "option is:",
-    "choice is",
-    "choice is:",
-    "final answer**",
-    "final answer\n",
-    "answer**:",
-    "ans:",
-    "####",
-)
+_MARKERS = [
+    *("answer is", "answer is:", "answer:", "answer would be", "answer should be"),
+    *("answer must be", "answer becomes", "answer =", "answer**:", "ans:", "####"),
+    *("option is", "option is:", "choice is", "choice is:", "final answer**", "final answer\n"),
+]
 _TAKEN_BACK = re.compile(
     r"\b(?:no,?\s+wait|wait|actually|correction|scratch\s+that|sorry|oops|i\s+mean|(?<!^)no(?=,\s))\b"
     r"[\s,.:;!-]*(?:no\b[\s,.:;!-]*)?(?:(?:it|that|this|the\s+answer)(?:\s+(?:is|should\s+be)|'s)\b)?"

@@ -13,10 +13,9 @@ import math
 from fractions import Fraction
 
 from .bounds import MAX_SERIES, Budget, OutOfTime, OverBudget, Undefined, Unparsed
-from .cursor import Cursor
 from .exact import rational
 from .structures import determinant
-from .tokens import SELECTIONS, Token
+from .tokens import SELECTIONS, Cursor, Token
 from .tree import (
     Node,
     constant,

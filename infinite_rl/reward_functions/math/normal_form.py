@@ -43,16 +43,8 @@ from .tree import (
     symbols,
 )
 
-_WRAPPERS = (
-    ("$$", "$$"),
-    ("\\[", "\\]"),
-    ("\\(", "\\)"),
-    ("$", "$"),
-    ("**", "**"),
-    ("```", "```"),
-    ("`", "`"),
-    ('"', '"'),
-)
+_WRAPPERS = [("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)")]
+_WRAPPERS += [(mark, mark) for mark in ("$", "**", "```", "`", '"')]
 _WRAPPING = frozenset(opener[0] for opener, _ in _WRAPPERS)
 # "Problem 2", "H2O2". It must not be possible to cut a run of digits in two: what could be cut in
 # many ways would be tried in all of them.

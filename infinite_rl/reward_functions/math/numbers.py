@@ -7,9 +7,8 @@ from fractions import Fraction
 
 from . import units
 from .bounds import MAX_DIGITS, MAX_EXPONENT, OverBudget, Unparsed
-from .cursor import Cursor
 from .preprocess import CARDINALS
-from .tokens import Token, words
+from .tokens import Cursor, Token, words
 from .tree import ONE, Node, expression, is_expression, number, symbols
 
 _NUMERAL = re.compile(r"([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")

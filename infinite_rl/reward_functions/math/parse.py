@@ -11,9 +11,8 @@ from fractions import Fraction
 
 from . import functions, numbers, structures, units
 from .bounds import MAX_MEMBERS, OverBudget, Unparsed
-from .cursor import Cursor
 from .numbers import LITTLE_WORDS, RELATIONS, SEPARATORS, based, is_run, numeral
-from .tokens import Token, tokenize, words
+from .tokens import Cursor, Token, tokenize, words
 from .tree import (
     ONE,
     Node,

@@ -21,6 +21,7 @@ from .tree import (
     negated,
     number,
     substituted,
+    symbol,
     symbols,
 )
 
@@ -73,7 +74,8 @@ def _spans(node: Node, budget: Budget) -> tuple[list[Span], str]:
     if node.op == "interval":
         return merged([span_of(node, budget)]), ""
     if node.op == "set":
-        return _spans(Node("region", tuple(_point(arg) for arg in node.args)), budget)
+        points = (Node("interval", (arg, arg), "[]") for arg in node.args)
+        return _spans(Node("region", tuple(points)), budget)
     if node.op not in SETS:
         raise NoNumbers
     if node.op == "builder":  # its variable is bound
@@ -93,9 +95,8 @@ def _spans(node: Node, budget: Budget) -> tuple[list[Span], str]:
         if node.op == "union":
             spans_so_far = merged([*spans_so_far, *spans])
         else:
-            spans_so_far = meeting(
-                spans_so_far, outside(spans) if node.op == "difference" else spans
-            )
+            other = outside(spans) if node.op == "difference" else spans
+            spans_so_far = meeting(spans_so_far, other)
     return spans_so_far, names.pop() if names else ""
 
 
@@ -112,10 +113,6 @@ def _whole(spans: Sequence[Span]) -> list[Span]:
         wholes = (number(value) for value in range(first, last + 1))
         points += [Span(n.value, n.value, True, True, (n, n)) for n in wholes]
     return points
-
-
-def _point(node: Node) -> Node:
-    return Node("interval", (node, node), "[]")
 
 
 def span_of(part: Node, budget: Budget) -> Span:
@@ -141,11 +138,14 @@ def position(end: Node, budget: Budget) -> Any:
         value = rational(end, budget)
     except Undefined:
         raise NoNumbers from None
-    if value is not None:
-        return value
-    from .numeric import nearly  # loads mpmath
+    return nearly(end, budget) if value is None else value
 
-    return nearly(end, budget)
+
+def nearly(constant: Node, budget: Budget) -> Fraction:
+    """The real value of a constant, to 50 digits. Raises Undefined or OverBudget."""
+    from . import numeric  # loads mpmath
+
+    return numeric.nearly(constant, budget)
 
 
 def merged(spans: Sequence[Span]) -> list[Span]:
@@ -201,36 +201,33 @@ def _solved(node: Node, budget: Budget) -> Node:
     if len(names) != 1 or operator == "!=":
         raise NoNumbers
     name = next(iter(names))
-    if _is_size(left) and not symbols(right):
-        bounds = (
-            _linear(negated(right), left.args[0], operator, name, budget),
-            _linear(left.args[0], right, operator, name, budget),
-        )
-        return Node("intersection", bounds)
-    if _is_size(right) and not symbols(left):
-        bounds = (
-            _linear(left, right.args[0], operator, name, budget),
-            _linear(right.args[0], negated(left), operator, name, budget),
-        )
-        return Node("union", bounds)
-    return _linear(left, right, operator, name, budget)
+    sizes = [node.op == "fn" and node.value == "abs" for node in (left, right)]
+    if sizes[0] and not symbols(right):
+        joint, pairs = "intersection", [(negated(right), left.args[0]), (left.args[0], right)]
+    elif sizes[1] and not symbols(left):
+        joint, pairs = "union", [(left, right.args[0]), (right.args[0], negated(left))]
+    else:
+        return _linear(left, right, operator, name, budget)
+    return Node(joint, tuple(_linear(*pair, operator, name, budget) for pair in pairs))
 
 
-def _is_size(node: Node) -> bool:
-    return node.op == "fn" and node.value == "abs"
-
-
-def _linear(left: Node, right: Node, operator: str, name: str, budget: Budget) -> Node:
-    """The ray of `left < right`, where the difference is `a x + b` with rational numbers."""
+def _coefficients(left: Node, right: Node, name: str, budget: Budget) -> list[Fraction]:
+    """The coefficients of the difference, a polynomial of degree one or two, from x^2 down."""
     try:
         top, bottom = Quotients([name], budget).expand(minus(left, right))
     except (NotPolynomial, Undefined):
         raise NoNumbers from None
-    if len(bottom) != 1 or 0 not in bottom or not top.get(1) or set(top) - {0, 1}:
+    if bottom.keys() != {0} or not top.keys() <= {0, 1, 2} or not top.keys() - {0}:
         raise NoNumbers
-    slope, height = Fraction(top[1]) / bottom[0], Fraction(top.get(0, 0)) / bottom[0]
-    down = slope < 0
-    turned = operator.replace("<", ">") if down else operator
+    return [Fraction(top.get(power, 0)) / bottom[0] for power in (2, 1, 0)]
+
+
+def _linear(left: Node, right: Node, operator: str, name: str, budget: Budget) -> Node:
+    """The ray of `left < right`, where the difference is `a x + b` with rational numbers."""
+    square, slope, height = _coefficients(left, right, name, budget)
+    if square:
+        raise NoNumbers
+    turned = operator.replace("<", ">") if slope < 0 else operator
     return ray(name, turned, number(-height / slope))
 
 
@@ -243,13 +240,7 @@ def _solutions(equation: Node, name: str, budget: Budget) -> Node:
         return Node("set", value.args if value.op == "list" else (value,))
     if symbols(equation) != {name}:
         raise NoNumbers
-    try:
-        top, bottom = Quotients([name], budget).expand(minus(*equation.args))
-    except (NotPolynomial, Undefined):
-        raise NoNumbers from None
-    if len(bottom) != 1 or 0 not in bottom or not set(top) <= {0, 1, 2} or not set(top) - {0}:
-        raise NoNumbers
-    square, slope, height = (Fraction(top.get(power, 0)) for power in (2, 1, 0))
+    square, slope, height = _coefficients(equation.args[0], equation.args[1], name, budget)
     if not square:
         return Node("set", (number(-height / slope),))
     middle, inside = -slope / (2 * square), (slope / (2 * square)) ** 2 - height / square
@@ -322,11 +313,9 @@ def stretches(functions: Sequence[Sequence[Piece]]) -> list[Stretch]:
     for low, high in zip(ordered, ordered[1:], strict=False):
         if low != -EVERYTHING.high:
             result.append(Stretch(low, low, edges[low]))
-        ends = (
-            None if low == EVERYTHING.low else edges[low],
-            None if high == EVERYTHING.high else edges[high],
-        )
-        result.append(Stretch(low, high, _inside(*ends)))
+        first = None if low == EVERYTHING.low else edges[low]
+        last = None if high == EVERYTHING.high else edges[high]
+        result.append(Stretch(low, high, _inside(first, last)))
     if ordered[-1] != EVERYTHING.high:
         result.append(Stretch(ordered[-1], ordered[-1], edges[ordered[-1]]))
     return result
@@ -334,7 +323,7 @@ def stretches(functions: Sequence[Sequence[Piece]]) -> list[Stretch]:
 
 def _inside(low: Node | None, high: Node | None) -> Node:
     """An expression in t that takes every value between the bounds while t runs freely."""
-    free = Node("sym", (), "t")
+    free = symbol("t")
     square = Node("pow", (free, number(2)))
     if low is None:
         return free if high is None else minus(high, square)

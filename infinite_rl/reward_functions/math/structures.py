@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from math import factorial
 
 from .bounds import MAX_MEMBERS, MAX_SERIES, OverBudget, Unparsed
-from .cursor import Cursor
-from .tokens import Token, tokenize, words
+from .tokens import Cursor, Token, tokenize, words
 from .tree import (
     ONE,
     Node,

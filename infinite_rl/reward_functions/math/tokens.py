@@ -1,4 +1,4 @@
-"""Text to tokens: LaTeX, plain ASCII and Unicode spellings become one small vocabulary.
+"""Text to tokens, and a cursor over them: all spellings become one small vocabulary.
 
 Kinds: `num` (text of a numeral), `based` (digits with their base, as `1F_16`), `name` (one-letter
 variable), `vector` (a bold one, or one with an arrow), `greek`, `const`, `func`, `word` (several
@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from .bounds import MAX_TOKENS, OverBudget, Unparsed
+from .bounds import MAX_DEPTH, MAX_TOKENS, OverBudget, Unparsed
+from .tree import Node, expression
 from .units import CURRENCIES, is_unit
 
 
@@ -34,13 +35,9 @@ FUNCTIONS = words(
 )
 SELECTIONS = words("max min gcd lcm")  # one number of several
 _ALIASES = {
-    "gcf": "gcd",
-    "hcf": "gcd",
-    "asin": "arcsin",
-    "acos": "arccos",
-    "atan": "arctan",
+    "gcf": "gcd", "hcf": "gcd", "asin": "arcsin", "acos": "arccos", "atan": "arctan",
     "ceiling": "ceil",
-}
+}  # fmt: skip
 CONSTANTS = {"pi": "pi", "infty": "inf", "infinity": "inf", "inf": "inf", "oo": "inf"}
 GREEK = words(
     "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi "
@@ -64,9 +61,7 @@ _OPERATORS = {
     "equiv": "equiv", "setminus": "minus", "backslash": "minus", "bmod": "mod", "mod": "mod",
     "colon": ":", "to": "to", "rightarrow": "to", "choose": "choose",
 }  # fmt: skip
-_WORD_OPERATORS = {
-    "and": "and", "or": "or", "percent": "%", "pm": "pm", "mod": "mod", "to": "to",
-}  # fmt: skip
+_WORD_OPERATORS = {**{word: word for word in words("and or pm mod to")}, "percent": "%"}
 _SPACING = words(
     "left right middle big Big bigg Bigg bigl bigr Bigl Bigr quad qquad displaystyle textstyle "
     "limits underline hspace thinspace enspace large Large LARGE huge Huge small normalsize "
@@ -74,7 +69,7 @@ _SPACING = words(
 )
 _FONTS = words("mathbf mathit mathcal mathbb boldsymbol bm mathsf mathfrak")
 _ARROWS = {"vec": "vec", "overrightarrow": "vec", "hat": "hat", "widehat": "hat"}
-_ARROWS["overleftrightarrow"] = "line"
+_ARROWS |= {"overleftrightarrow": "line"}
 _UNDER_ARROW = re.compile(r"\\?([A-Za-z]+)(_.*)?")
 _BOLD = words("mathbf boldsymbol bm")
 _TEXTS = words("text textbf textit textrm mbox hbox texttt textsf")
@@ -98,9 +93,8 @@ _UNICODE = str.maketrans(
         "ℕ": "\\mathbb{N}", "ℚ": "\\mathbb{Q}", "ℂ": "\\mathbb{C}", "∣": "|", "…": "...",
         "∨": "\\lor ", "∧": "\\land ", "∑": "\\sum ", "∏": "\\prod ", "⟨": "\\langle ",
         "⟩": "\\rangle ", "＝": "=", "＋": "+", "，": ",", "（": "(", "）": ")",
-        "⅐": "\\frac{1}{7}",
-        "⅑": "\\frac{1}{9}", "⅒": "\\frac{1}{10}", "⅚": "\\frac{5}{6}", "℃": "°\\text{C}",
-        "º": "\\degree ", "→": "\\to ",
+        "⅐": "\\frac{1}{7}", "⅑": "\\frac{1}{9}", "⅒": "\\frac{1}{10}", "⅚": "\\frac{5}{6}",
+        "℃": "°\\text{C}", "º": "\\degree ", "→": "\\to ",
         "⌊": "\\lfloor ", "⌋": "\\rfloor ", "⌈": "\\lceil ", "⌉": "\\rceil ",
     }
 )  # fmt: skip
@@ -209,8 +203,6 @@ class _Lexer:
             self.word(text)
         elif kind == "cmd":
             self.command(text[1:])
-        elif kind == "based":
-            self.add(kind, text)
         elif kind == "comma" and self.brackets and self.brackets[-1]:
             # Inside brackets a comma separates: (12,345) is a point, 12,345 alone is a number.
             end = text.index(",")
@@ -218,12 +210,12 @@ class _Lexer:
             self.position = start + end
         elif kind in ("grouped", "comma"):
             self.add("num", re.sub(r"[^0-9.]", "", text))
-        elif kind == "repeating":
-            self.add("num", text)
         elif kind == "escaped":
             self.add("op", text[1:])
         elif kind == "cur":
             self.add("cur", CURRENCIES[text[-1]])
+        else:
+            self.add("num" if kind == "repeating" else kind, text)
 
     def operator(self, text: str) -> None:
         if text in _BRACKETS:
@@ -241,28 +233,23 @@ class _Lexer:
             self.brackets.pop()
 
     def word(self, text: str) -> None:
-        if text == "U" and self.joins_sets():
-            self.add("op", "cup")
+        lower = text.casefold()
+        function = text in FUNCTIONS or lower in ("sqrt", "sin", "cos", "tan", "log", "ln")
+        if text == "U" and self.tokens and self.tokens[-1].text in _CLOSERS:
+            union = _SET_OPENING.match(self.text, self.position)  # `(-inf, 1] U [4, inf)`
+            self.add("op" if union else "name", "cup" if union else text)
         elif len(text) == 1:
-            kind = "const" if text in "ei" else "name"
-            self.add(kind, text)
-        elif text in FUNCTIONS or text.casefold() in ("sqrt", "sin", "cos", "tan", "log", "ln"):
-            self.add("func", _ALIASES.get(text.casefold(), text.casefold()))
-        elif text in CONSTANTS or text.casefold() in ("pi", "infinity"):
-            self.add("const", CONSTANTS[text.casefold()])
-        elif text.casefold() in _WORD_OPERATORS:
-            self.add("op", _WORD_OPERATORS[text.casefold()])
-        elif text.casefold() in GREEK:
+            self.add("const" if text in "ei" else "name", text)
+        elif not function and (text in CONSTANTS or lower in ("pi", "infinity")):
+            self.add("const", CONSTANTS[lower])
+        elif not function and lower in _WORD_OPERATORS:
+            self.add("op", _WORD_OPERATORS[lower])
+        elif not function and lower in GREEK:
             self.add("greek", text)
-        elif self.selects(text):
-            self.add("func", _ALIASES.get(text.casefold(), text.casefold()))
+        elif function or self.selects(text):
+            self.add("func", _ALIASES.get(lower, lower))
         else:
             self.word_of_math(text)
-
-    def joins_sets(self) -> bool:
-        """Whether a letter stands between brackets, as in `(-inf, 1] U [4, inf)`."""
-        closed = bool(self.tokens) and self.tokens[-1].text in _CLOSERS
-        return closed and _SET_OPENING.match(self.text, self.position) is not None
 
     def selects(self, text: str) -> bool:
         """Whether this is `gcd` before a bracket: `min` alone is a unit, `max` a name."""
@@ -358,3 +345,111 @@ class _Lexer:
             raise Unparsed(f"a symbol in the font {name}")
         else:
             self.text_group(content)
+
+
+class Cursor:
+    """The tokens of one answer and the position of the next one.
+
+    Each method reads what it names. It raises Unparsed if that is not there, and OverBudget.
+    """
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self.tokens = tokens
+        self.position = 0
+        self.depth = 0
+        self.bars = 0  # open absolute values
+        self.vectors: set[str] = set()
+
+    def peek(self, ahead: int = 0) -> Token:
+        """The next token, or one behind it; beyond the end the last one, of kind `end`."""
+        try:
+            return self.tokens[self.position + ahead]
+        except IndexError:
+            return self.tokens[-1]
+
+    def take(self) -> Token:
+        """Read the next token."""
+        token = self.peek()
+        self.position += 1
+        return token
+
+    def at(self, *operators: str) -> bool:
+        """Whether the next token is one of these operators."""
+        try:  # the commonest question of all: it asks the token without a call
+            token = self.tokens[self.position]
+        except IndexError:
+            return False
+        return token.text in operators and token.kind == "op"
+
+    def accept(self, *operators: str) -> bool:
+        """Read the next token if it is one of these operators; whether it was."""
+        try:
+            token = self.tokens[self.position]
+        except IndexError:
+            return False
+        if token.text in operators and token.kind == "op":
+            self.position += 1
+            return True
+        return False
+
+    def expect(self, operator: str) -> None:
+        """Read this operator. Raises Unparsed if it is not next."""
+        if not self.accept(operator):
+            raise Unparsed(f"expected {operator!r}, found {self.peek().text[:20] or 'the end'!r}")
+
+    def at_command(self, name: str) -> bool:
+        """Whether the next token is this structure, such as `frac`."""
+        token = self.peek()
+        return token.text == name and token.kind == "cmd"
+
+    def enter(self) -> None:
+        """Enter one level of nesting; the caller decrements `depth` when it leaves."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise OverBudget(f"nested deeper than {MAX_DEPTH}")
+
+    def part(self, end: int) -> Node:
+        """The expression that ends exactly at the token `end`."""
+        rest = self.tokens[end:]
+        self.tokens[end:] = [Token("end", "")]
+        node = expression(self.sum())
+        if self.peek().kind != "end":
+            raise Unparsed(f"{self.peek().text[:20]!r} is out of place")
+        self.tokens[self.position :] = rest
+        return node
+
+    def items(self) -> tuple[list[Node], str]:
+        """The members of a list, and "or", "and" or "," for how they are joined."""
+        raise NotImplementedError
+
+    def relation(self) -> Node:
+        """`2 < x <= 7`, `x = 3 (mod 5)`, or one side alone."""
+        raise NotImplementedError
+
+    def sum(self) -> Node:
+        """Terms with signs between them."""
+        raise NotImplementedError
+
+    def product(self) -> Node:
+        """Factors, with a currency before them or a unit behind."""
+        raise NotImplementedError
+
+    def starts_atom(self) -> bool:
+        """Whether the next token begins a factor without a sign before it."""
+        raise NotImplementedError
+
+    def power(self) -> Node:
+        """An atom with what stands behind it: an exponent, `!`, `%`, degrees."""
+        raise NotImplementedError
+
+    def exponent(self) -> Node:
+        """What follows `^`, with its sign."""
+        raise NotImplementedError
+
+    def atom(self) -> Node:
+        """A numeral, a name, a function, a bracket, a command, or words."""
+        raise NotImplementedError
+
+    def argument(self) -> Node:
+        """What a LaTeX command takes: a braced group, or one token, of a numeral one digit."""
+        raise NotImplementedError

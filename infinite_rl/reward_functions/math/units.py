@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -23,121 +23,61 @@ class Unit:
     offset: Fraction = Fraction(0)
 
 
-def _rows(dimension: str, rows: str) -> dict[str, tuple[Fraction, Dimension]]:
-    """One line a unit: its factor, then its names in the singular."""
-    base = dimension.rstrip("3")
-    power: Dimension = ((base, 3 if dimension.endswith("3") else 1),)
-    table = {}
-    for line in rows.strip().splitlines():
-        factor, *names = line.split()
-        table.update({name: (Fraction(factor), power) for name in names})
-    return table
+_ENERGY, _POWER, _FORCE = "length2 mass time-2", "length2 mass time-3", "length mass time-2"
+# Of each dimension the units, with their factors and then their names in the singular. The factor
+# of eV is exact by definition (SI, 2019).
+_TABLE = f"""
+length: 1 m meter metre, 1000 km kilometer kilometre, 1/10 dm decimeter decimetre
+length: 1/100 cm centimeter centimetre, 1/1000 mm millimeter millimetre, 1/1000000 um micrometer
+length: 1/1000000000 nm nanometer, 0.0254 in inch inche, 0.3048 ft foot feet, 0.9144 yd yard
+length: 1609.344 mi mile, 1852 nmi
+time: 1 s sec second, 1/1000 ms millisecond, 1/1000000 microsecond, 1/1000000000 ns nanosecond
+time: 60 min minute, 3600 h hr hour, 86400 day, 604800 wk week
+calendar: 1 month, 12 yr year, 120 decade, 1200 century centurie
+mass: 1 g gram, 1000 kg kilogram, 1/1000 mg milligram, 1/1000000 mcg microgram, 1000000 tonne
+mass: 453.59237 lb pound, 28.349523125 oz ounce
+length3: 0.001 L l liter litre, 1/1000000 ml mL cc milliliter millilitre
+dollar: 1 dollar USD usd buck, 1/100 cent ¢, 1/4 quarter, 1/10 dime, 1/20 nickel
+euro: 1 euro EUR
+pound-sterling: 1 GBP gbp, 1/100 pence
+yen: 1 yen JPY
+rupee: 1 rupee INR Rs
+yuan: 1 yuan RMB CNY
+angle: 1 degree deg
+ampere: 1 A amp ampere, 1/1000 mA milliamp milliampere
+temperature: 1 K kelvin, 1 celsius, 5/9 fahrenheit
+volt: 1 V volt, 1000 kV kilovolt, 1/1000 mV millivolt
+ohm: 1 ohm, 1000 kohm kiloohm, 1000000 Mohm megaohm
+coulomb: 1 C coulomb
+tesla: 1 T tesla
+mole: 1 mol mole, 1/1000 mmol
+area: 1 acre
+cup: 1 cup, 2 pint, 4 quart qt, 16 gallon gal
+byte: 1 byte, 1000 kB KB kilobyte, 1000000 MB megabyte, 1000000000 GB gigabyte
+time-1: 1 Hz hertz, 1000 kHz, 1e6 MHz, 1e9 GHz
+{_FORCE}: 1000 N newton, 1e6 kN
+{_ENERGY}: 1000 J joule, 1 mJ, 1e6 kJ kilojoule, 1e9 MJ, 36e8 kWh
+{_ENERGY}: 1.602176634e-16 eV, 1.602176634e-13 keV, 1.602176634e-10 MeV, 1.602176634e-7 GeV
+{_POWER}: 1000 W watt, 1 mW, 1e6 kW kilowatt, 1e9 MW
+length-1 mass time-2: 1000 Pa pascal, 101325000 atm, 1e6 kPa, 1e9 MPa, 1e12 GPa
+length2: 10000 hectare ha
+length time-1: 0.44704 mph, 5/18 kph kmh
+radian: 1 radian rad
+unit: 1 unit
+: 1/100 percent
+"""
 
 
-_ELECTRONVOLT = Fraction("1.602176634e-16")  # in g m^2/s^2: exact by definition (SI, 2019)
-UNITS: dict[str, tuple[Fraction, Dimension]] = {
-    **_rows(
-        "length",
-        """
-        1 m meter metre
-        1000 km kilometer kilometre
-        1/10 dm decimeter decimetre
-        1/100 cm centimeter centimetre
-        1/1000 mm millimeter millimetre
-        1/1000000 um micrometer
-        1/1000000000 nm nanometer
-        0.0254 in inch inche
-        0.3048 ft foot feet
-        0.9144 yd yard
-        1609.344 mi mile
-        1852 nmi
-        """,
-    ),
-    **_rows(
-        "time",
-        """
-        1 s sec second
-        1/1000 ms millisecond
-        1/1000000 microsecond
-        1/1000000000 ns nanosecond
-        60 min minute
-        3600 h hr hour
-        86400 day
-        604800 wk week
-        """,
-    ),
-    **_rows("calendar", "1 month\n12 yr year\n120 decade\n1200 century centurie"),
-    **_rows(
-        "mass",
-        """
-        1 g gram
-        1000 kg kilogram
-        1/1000 mg milligram
-        1/1000000 mcg microgram
-        1000000 tonne
-        453.59237 lb pound
-        28.349523125 oz ounce
-        """,
-    ),
-    **_rows("length3", "0.001 L l liter litre\n1/1000000 ml mL cc milliliter millilitre"),
-    **_rows("dollar", "1 dollar USD usd buck\n1/100 cent ¢\n1/4 quarter\n1/10 dime\n1/20 nickel"),
-    **_rows("euro", "1 euro EUR"),
-    **_rows("pound-sterling", "1 GBP gbp\n1/100 pence"),
-    **_rows("yen", "1 yen JPY"),
-    **_rows("rupee", "1 rupee INR Rs"),
-    **_rows("yuan", "1 yuan RMB CNY"),
-    **_rows("angle", "1 degree deg"),
-    **_rows("ampere", "1 A amp ampere\n1/1000 mA milliamp milliampere"),
-    **_rows("temperature", "1 K kelvin\n1 celsius\n5/9 fahrenheit"),
-    **_rows("volt", "1 V volt\n1000 kV kilovolt\n1/1000 mV millivolt"),
-    **_rows("ohm", "1 ohm\n1000 kohm kiloohm\n1000000 Mohm megaohm"),
-    **_rows("coulomb", "1 C coulomb"),
-    **_rows("tesla", "1 T tesla"),
-    **_rows("mole", "1 mol mole\n1/1000 mmol"),
-    **_rows("area", "1 acre"),
-    **_rows("cup", "1 cup\n2 pint\n4 quart qt\n16 gallon gal"),
-    **_rows("byte", "1 byte\n1000 kB KB kilobyte\n1000000 MB megabyte\n1000000000 GB gigabyte"),
-    "Hz": (Fraction(1), (("time", -1),)),
-    "hertz": (Fraction(1), (("time", -1),)),
-    "N": (Fraction(1000), (("length", 1), ("mass", 1), ("time", -2))),
-    "newton": (Fraction(1000), (("length", 1), ("mass", 1), ("time", -2))),
-    "J": (Fraction(1000), (("length", 2), ("mass", 1), ("time", -2))),
-    "joule": (Fraction(1000), (("length", 2), ("mass", 1), ("time", -2))),
-    "W": (Fraction(1000), (("length", 2), ("mass", 1), ("time", -3))),
-    "watt": (Fraction(1000), (("length", 2), ("mass", 1), ("time", -3))),
-    "kN": (Fraction(10**6), (("length", 1), ("mass", 1), ("time", -2))),
-    "kJ": (Fraction(10**6), (("length", 2), ("mass", 1), ("time", -2))),
-    "kilojoule": (Fraction(10**6), (("length", 2), ("mass", 1), ("time", -2))),
-    "kW": (Fraction(10**6), (("length", 2), ("mass", 1), ("time", -3))),
-    "kilowatt": (Fraction(10**6), (("length", 2), ("mass", 1), ("time", -3))),
-    "mJ": (Fraction(1), (("length", 2), ("mass", 1), ("time", -2))),
-    "MJ": (Fraction(10**9), (("length", 2), ("mass", 1), ("time", -2))),
-    "mW": (Fraction(1), (("length", 2), ("mass", 1), ("time", -3))),
-    "MW": (Fraction(10**9), (("length", 2), ("mass", 1), ("time", -3))),
-    "kWh": (Fraction(36 * 10**8), (("length", 2), ("mass", 1), ("time", -2))),
-    "kHz": (Fraction(1000), (("time", -1),)),
-    "MHz": (Fraction(10**6), (("time", -1),)),
-    "GHz": (Fraction(10**9), (("time", -1),)),
-    "Pa": (Fraction(1000), (("length", -1), ("mass", 1), ("time", -2))),
-    "pascal": (Fraction(1000), (("length", -1), ("mass", 1), ("time", -2))),
-    "atm": (Fraction(101325000), (("length", -1), ("mass", 1), ("time", -2))),
-    "kPa": (Fraction(10**6), (("length", -1), ("mass", 1), ("time", -2))),
-    "MPa": (Fraction(10**9), (("length", -1), ("mass", 1), ("time", -2))),
-    "GPa": (Fraction(10**12), (("length", -1), ("mass", 1), ("time", -2))),
-    **{
-        f"{prefix}eV": (_ELECTRONVOLT * factor, (("length", 2), ("mass", 1), ("time", -2)))
-        for prefix, factor in (("", 1), ("k", 10**3), ("M", 10**6), ("G", 10**9))
-    },
-    "hectare": (Fraction(10**4), (("length", 2),)),
-    "ha": (Fraction(10**4), (("length", 2),)),
-    "mph": (Fraction("0.44704"), (("length", 1), ("time", -1))),
-    "kph": (Fraction(1000, 3600), (("length", 1), ("time", -1))),
-    "kmh": (Fraction(1000, 3600), (("length", 1), ("time", -1))),
-    "radian": (Fraction(1), (("radian", 1),)),
-    "rad": (Fraction(1), (("radian", 1),)),
-    "percent": (Fraction(1, 100), ()),
-    "unit": (Fraction(1), (("unit", 1),)),
-}
+def _units() -> Iterator[tuple[str, tuple[Fraction, Dimension]]]:
+    for line in _TABLE.strip().splitlines():
+        bases, _, rows = line.partition(":")
+        powers = re.findall(r"([a-z-]+?)(-?[0-9])?(?: |$)", bases)
+        dimension = tuple((base, int(power or 1)) for base, power in powers)
+        for factor, *names in map(str.split, rows.split(",")):
+            yield from ((name, (Fraction(factor), dimension)) for name in names)
+
+
+UNITS: dict[str, tuple[Fraction, Dimension]] = dict(_units())
 CURRENCIES = {"$": "dollar", "€": "euro", "£": "GBP", "¥": "yen", "₹": "rupee", "¢": "cent"}
 # Letters that are units rather than variables in plain text, where they close an answer: "15 m".
 SINGLE_LETTERS = frozenset("msghLNJWVKCTA")
@@ -229,9 +169,7 @@ def is_unit(word: str) -> bool:
 def temperature(word: str) -> Unit | None:
     """The scale that `C`, `F` or its name stands for after degrees."""
     name = _SCALES.get(word.strip())
-    if name is None:
-        return None
-    return Unit(name, *UNITS[name], _ZEROS[name])
+    return None if name is None else Unit(name, *UNITS[name], _ZEROS[name])
 
 
 def unit(text: str) -> Unit | None:
@@ -255,8 +193,9 @@ def unit(text: str) -> Unit | None:
         if many is not None and sign < 0:  # "5 per thousand"
             factor /= many
             continue
-        if many is not None or (word and _is_free(word)):
-            return None  # "5 depending on x"
+        letter = word and len(word) == 1 and word not in UNITS and word not in _FILLERS
+        if many is not None or letter:  # "5 depending on x"
+            return None
         if slash or word == "per":
             sign, last = -1, None
             continue
@@ -274,11 +213,6 @@ def unit(text: str) -> Unit | None:
             factor = _merge(dimension, factor, last, sign * pending)
             pending = 1
     return Unit(" ".join(text.split()), factor, _sorted(dimension))
-
-
-def _is_free(word: str) -> bool:
-    """Whether a word is one letter that stands for no unit: a variable."""
-    return len(word) == 1 and word not in UNITS and word not in _FILLERS
 
 
 def _merge(
