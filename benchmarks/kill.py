@@ -23,7 +23,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from infinite_rl.files.csv_log import read_rows
+from infinite_rl.files.logs import read_rows
 from infinite_rl.inference.journal import answers, slot_seed
 from infinite_rl.layout import render, tagged
 from infinite_rl.store import DATASET, DATASET_COLUMNS, FAILED, FAILED_COLUMNS, JOURNAL

@@ -72,8 +72,8 @@ PARTS: Mapping[str, Part] = {
         ],
     ),
     "store": Part(
-        ["infinite_rl.store", "infinite_rl.files.append_only", "infinite_rl.files.atomic"],
-        ["test_store.py", "test_append_only.py", "test_atomic.py", "test_rows.py"],
+        ["infinite_rl.store", "infinite_rl.files.logs", "infinite_rl.files.atomic"],
+        ["test_store.py", "test_logs.py", "test_atomic.py", "test_rows.py"],
     ),
 }
 

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.sandbox import machine
-from infinite_rl.files.csv_log import read_rows
+from infinite_rl.files.logs import read_rows
 from infinite_rl.generator import generate_dataset
 from infinite_rl.inference.journal import answers
 from infinite_rl.layout import fenced, render, tagged

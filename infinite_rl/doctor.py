@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from .errors import InfiniteRLError
-from .files.cache import cache_folder
+from .files.folders import cache_folder
 from .providers import KEY_VARIABLES
 from .sandbox.runtimes import RUNTIMES, Runtime
 

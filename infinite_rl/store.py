@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from .errors import NoColumn, StoreError, UsageError
-from .files.append_only import damaged
-from .files.csv_log import ENCODING, ERRORS, CsvLog, is_header
-from .files.lock import locked
+from .files.folders import locked
+from .files.logs import ENCODING, ERRORS, CsvLog, damaged, is_header
 from .types import REASONS, Attempt, Outcome, Reason, RewardFunctionScore, Sample, Slot
 
 DATASET, FAILED = "dataset.csv", "failed_dataset.csv"

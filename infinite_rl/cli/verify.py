@@ -52,7 +52,7 @@ class Verify(Verb):
 
     def _verify(self, emit: Emit) -> int:
         from ..dataset import dataset_file
-        from ..files.csv_log import read_rows
+        from ..files.logs import read_rows
         from ..manifest import judging_timeout
         from ..reward_functions import get_reward_functions
         from ..store import DATASET_COLUMNS, DATASET_LATER

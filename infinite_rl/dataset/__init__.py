@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
-from ..files.csv_log import read_rows
+from ..files.logs import read_rows
 from ..store import DATASET, DATASET_COLUMNS, DATASET_LATER
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from ..errors import NoColumn, UsageError, check_range
-from ..files.csv_log import read_rows
+from ..files.logs import read_rows
 from ..store import DATASET, DATASET_COLUMNS, DATASET_LATER, FAILED, FAILED_COLUMNS, FAILED_LATER
 from ..types import Slot
 from . import rows

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 
 from ..errors import NoColumn, StoreError, UsageError, reason_of
 from ..files.atomic import atomic_file
-from ..files.csv_log import csv_line, read_rows
+from ..files.logs import csv_line, read_rows
 from ..store import DATASET, JOURNAL, is_of_a_run, sample_of
 from . import parquet
 from .spill import SpillList, to_json, to_line

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StoreError
-from ..files.append_only import AppendOnlyFile, JsonlLog, damaged, read_lines
+from ..files.logs import AppendOnlyFile, JsonlLog, damaged, read_lines
 from .rows import Row, read, write
 from .spill import to_line
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from ..files.append_only import JsonlLog, read_jsonl
+from ..files.logs import JsonlLog, read_jsonl
 
 FOLDER = "answers"
 

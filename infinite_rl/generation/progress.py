@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import cast
 
 from ..errors import StoreError, UsageError
-from ..files.append_only import AppendOnlyFile
+from ..files.logs import AppendOnlyFile
 from ..inference.budget import Estimate, Spending
 from ..inference.clients import RequestPolicy, class_names
 from ..manifest import environment_info, judging_timeout, read_manifest, write_manifest

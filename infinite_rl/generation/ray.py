@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..errors import InfiniteRLError, UsageError, check_range
-from ..files.csv_log import read_rows
+from ..files.logs import read_rows
 from ..inference.budget import Estimate, Spending
 from ..providers import PROVIDERS, resolve_provider
 from ..providers.models import warnings_of

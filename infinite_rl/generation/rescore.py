@@ -15,8 +15,8 @@ from pathlib import Path
 
 from ..errors import StoreError, UsageError, check_range
 from ..files.atomic import atomic_folder, clear_abandoned
-from ..files.csv_log import read_rows
-from ..files.lock import locked
+from ..files.folders import locked
+from ..files.logs import read_rows
 from ..inference.journal import Call, Journal, Source, calls, slot_seed
 from ..manifest import judging_timeout, read_manifest, write_manifest
 from ..reward_functions import get_reward_functions

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import NoCompletion, ProviderError, ProviderUnavailable, UsageError
-from ..files.append_only import AppendOnlyFile, DiskFull, damaged, whole_lines
+from ..files.logs import AppendOnlyFile, DiskFull, damaged, whole_lines
 from ..providers.prices import Price, cost
 from ..store import JOURNAL
 from ..types import Completion, Slot, Usage

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..dataset.rows import Row, Source, read
 from ..files.atomic import write_text
-from ..files.csv_log import read_rows
+from ..files.logs import read_rows
 from ..manifest import read_manifest
 from ..store import CERTIFICATE_COLUMNS, DATASET, FAILED, FAILED_COLUMNS, FAILED_LATER
 from ..types import REASONS

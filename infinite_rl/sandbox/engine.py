@@ -36,7 +36,7 @@ from wasmtime import _ffi as ffi
 from wasmtime.component import Component
 
 from ..errors import RuntimeMissing, SandboxError
-from ..files.cache import cache_folder
+from ..files.folders import cache_folder
 from ..workers.interruptible import interruptible_get
 from .runtimes import Limits, Runtime, recorded_hash, runtime_file
 

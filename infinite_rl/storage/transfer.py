@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..errors import InfiniteRLError, StoreError
 from ..files.atomic import atomic_folder, clear_unfinished
-from ..files.cache import cache_folder
+from ..files.folders import cache_folder
 
 
 class Interrupted(InfiniteRLError):

@@ -23,7 +23,7 @@ from infinite_rl.config import (
     one_of,
     ranged,
 )
-from infinite_rl.dataset.prompt_templates import PROMPT_TEMPLATES as STYLES
+from infinite_rl.dataset.prompt_templates import PROMPT_TEMPLATES
 from infinite_rl.errors import UsageError
 from infinite_rl.evaluation.config import EvaluationConfig
 from infinite_rl.launch.config import SageMakerConfig
@@ -231,13 +231,13 @@ def test_every_key_and_every_name_that_it_may_have_is_explained() -> None:
             "rollout_backend": training.ROLLOUTS,
             "dtype": training.DTYPES,
             "tracking": training.TRACKERS,
-            "prompt_template": STYLES,
+            "prompt_template": PROMPT_TEMPLATES,
         },
         EvaluationConfig: {
             "harness": evaluation.HARNESSES,
             "backend": evaluation.BACKENDS,
             "dtype": evaluation.DTYPES,
-            "prompt_template": STYLES,
+            "prompt_template": PROMPT_TEMPLATES,
         },
     }
     assert not [

@@ -20,7 +20,7 @@ from infinite_rl.dataset.rows import Row, id_of, read, sample_of, write
 from infinite_rl.dataset.solving import SolveConfig
 from infinite_rl.dataset.split import LEFT_OUT, split
 from infinite_rl.export import FORMATS, export, read_export
-from infinite_rl.files.csv_log import read_rows
+from infinite_rl.files.logs import read_rows
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
 from infinite_rl.providers.rate_limit import RetryPolicy

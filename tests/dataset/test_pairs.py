@@ -13,7 +13,7 @@ from infinite_rl import cli
 from infinite_rl.dataset import load_dataset, rows
 from infinite_rl.dataset.pairs import PairCounts, pairs
 from infinite_rl.errors import UsageError
-from infinite_rl.files.csv_log import read_rows
+from infinite_rl.files.logs import read_rows
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import fenced, render, tagged
 from infinite_rl.providers.scripted import ScriptedProvider

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infinite_rl.files.csv_log import CsvLog, read_rows
+from infinite_rl.files.logs import CsvLog, read_rows
 
 
 @given(st.lists(st.text(), min_size=2, max_size=2))

@@ -17,7 +17,7 @@ import pytest
 from ray_nodes import ROOT, nodes
 
 from infinite_rl.errors import UsageError
-from infinite_rl.files.csv_log import read_rows
+from infinite_rl.files.logs import read_rows
 from infinite_rl.generation.plan import shard_folders
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generation.ray import generate_on_ray

@@ -21,7 +21,7 @@ from infinite_rl.errors import (
     StoreError,
     UsageError,
 )
-from infinite_rl.files.csv_log import read_rows
+from infinite_rl.files.logs import read_rows
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged

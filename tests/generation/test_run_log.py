@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from infinite_rl.errors import ProviderUnavailable
-from infinite_rl.files.append_only import AppendOnlyFile, DiskFull
+from infinite_rl.files.logs import AppendOnlyFile, DiskFull
 from infinite_rl.generation import progress as progress_module
 from infinite_rl.generation.progress import LOG, Progress, RunLog
 from infinite_rl.generator import generate_dataset

@@ -17,7 +17,7 @@ import pytest
 from labelled import assert_none, unlike
 
 from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
-from infinite_rl.files.csv_log import read_rows
+from infinite_rl.files.logs import read_rows
 from infinite_rl.generation.plan import GenerateOptions, free_indices, shard_count, shard_folders
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generation.ray import (

@@ -15,7 +15,7 @@ import pytest
 
 from infinite_rl.dataset import load_dataset
 from infinite_rl.errors import ProviderUnavailable, UsageError
-from infinite_rl.files.csv_log import read_rows
+from infinite_rl.files.logs import read_rows
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generator import generate_dataset
 from infinite_rl.inference.journal import batches

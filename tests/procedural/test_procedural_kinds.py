@@ -11,7 +11,7 @@ import pytest
 from infinite_rl import cli, generate_dataset
 from infinite_rl.dataset import load_dataset
 from infinite_rl.errors import UsageError
-from infinite_rl.files.csv_log import read_rows
+from infinite_rl.files.logs import read_rows
 from infinite_rl.generation.progress import Progress
 from infinite_rl.procedural import ProceduralProvider, make_problem
 from infinite_rl.procedural.families import CODING, MATH, levels_of

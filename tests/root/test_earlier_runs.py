@@ -12,7 +12,7 @@ from infinite_rl.dataset import load_dataset, rows
 from infinite_rl.dataset.difficulty import difficulty
 from infinite_rl.dataset.solving import SolveConfig
 from infinite_rl.evaluation import EvaluationConfig, evaluate
-from infinite_rl.files.csv_log import read_rows
+from infinite_rl.files.logs import read_rows
 from infinite_rl.generation.plan import Plan
 from infinite_rl.generator import generate_dataset
 from infinite_rl.inference.journal import answers

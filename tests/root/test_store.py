@@ -17,7 +17,7 @@ import pytest
 
 from infinite_rl.dataset import load_dataset, summarise
 from infinite_rl.errors import StoreError, UsageError
-from infinite_rl.files.csv_log import csv_line, read_rows
+from infinite_rl.files.logs import csv_line, read_rows
 from infinite_rl.store import (
     CERTIFICATE_COLUMNS,
     DATASET,
@@ -138,7 +138,7 @@ def test_an_earlier_file_stays_as_it_is_where_its_new_columns_have_no_room(
 
     with Store(tmp_path) as store, monkeypatch.context() as patch:
         assert (tmp_path / FAILED).read_bytes() == earlier, "to read it changes nothing"
-        patch.setattr("infinite_rl.files.csv_log.os.fsync", full)
+        patch.setattr("infinite_rl.files.logs.os.fsync", full)
         for index in (1, 2):
             with pytest.raises(StoreError, match="No space left on device"):
                 store.settle(outcome("q", index=index).rejected("wrong", "no"))

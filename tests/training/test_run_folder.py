@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import pytest
 
 from infinite_rl.errors import StoreError, UsageError
-from infinite_rl.files.append_only import DiskFull
+from infinite_rl.files.logs import DiskFull
 from infinite_rl.redact import REDACTED
 from infinite_rl.training.runs import machine, run_folder
 from infinite_rl.training.runs.run_folder import (

@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 
 from ...errors import UsageError
-from ...files.lock import locked
+from ...files.folders import locked
 from ...redact import redact
 from . import checkpoint
 from .config import AT_SCALE, TrainingConfig

@@ -28,9 +28,9 @@ from typing import Any
 from ...config import read_yaml, to_yaml
 from ...dataset.spill import to_line
 from ...errors import StoreError, UsageError
-from ...files.append_only import AppendOnlyFile, damaged, whole_lines
 from ...files.atomic import write_text
-from ...files.lock import locked
+from ...files.folders import locked
+from ...files.logs import AppendOnlyFile, damaged, whole_lines
 from ...manifest import environment_info
 from ...redact import redact
 from . import checkpoint

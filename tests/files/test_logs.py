@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from infinite_rl.errors import StoreError
-from infinite_rl.files.append_only import AppendOnlyFile, DiskFull, damaged, read_lines, whole_lines
-from infinite_rl.files.lock import locked
+from infinite_rl.files.folders import locked
+from infinite_rl.files.logs import AppendOnlyFile, DiskFull, damaged, read_lines, whole_lines
 
 
 class Failing:

@@ -1,8 +1,10 @@
-"""A folder that one process at a time writes to."""
+"""Folders of this machine: one that a single process writes to, and the user's cache."""
 
 from __future__ import annotations
 
 import fcntl
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,3 +35,20 @@ def locked(out_dir: Path) -> Iterator[None]:
             yield
         finally:
             fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def cache_folder() -> Path:
+    """`$INFINITE_RL_CACHE`, else the user's cache folder; created, private to the user.
+
+    Raises:
+        OSError: it cannot be created.
+        RuntimeError: there is no home directory.
+    """
+    if chosen := os.environ.get("INFINITE_RL_CACHE"):
+        folder = Path(chosen)
+    elif sys.platform == "darwin":
+        folder = Path.home() / "Library" / "Caches" / "infinite_rl"
+    else:
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "infinite_rl"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
