@@ -123,11 +123,8 @@ def make_backend(
     Raises:
         UsageError: there is no such model, or an extra is not installed.
     """
-    if provider:
-        from .server import Server
-
-        return Server(config, stop, provider)
-    backend: Backend = resolve_name(look_up("backend", config.backend, _PATHS))(config, stop)
+    kind = resolve_name(look_up("backend", "server" if provider else config.backend, _PATHS))
+    backend: Backend = kind(config, stop, *([provider] if provider else []))
     return backend
 
 
