@@ -245,14 +245,10 @@ def _ends(parser: Cursor) -> list[Node]:
         mark = parser.take().text
         if mark in ends:
             raise Unparsed("an integral with two upper or two lower ends")
-        ends[mark] = _end(parser)
+        if parser.at("-"):
+            raise Unparsed("an end without braces")
+        ends[mark] = parser.argument()
     return [ends[mark] for mark in ("_", "^") if mark in ends]
-
-
-def _end(parser: Cursor) -> Node:
-    if parser.at("-"):
-        raise Unparsed("an end without braces")
-    return parser.argument()
 
 
 def _differential(tokens: list[Token], start: int) -> tuple[int, int, str]:
@@ -280,7 +276,9 @@ def limit(parser: Cursor) -> Node:
     """What follows `\\lim`: `_{x \\to 0}`, perhaps with a side, and one term."""
     parser.expect("_")
     parser.expect("{")
-    name = _variable(parser)
+    variable = parser.take()
+    if variable.kind not in ("name", "greek"):
+        raise Unparsed("a limit without its variable")
     parser.expect("to")
     side = _side(parser)
     point = expression(parser.sum())
@@ -291,7 +289,7 @@ def limit(parser: Cursor) -> Node:
     body = expression(parser.product())
     if parser.at("+", "-"):
         raise Unparsed("a limit of a sum without brackets")
-    return Node("calculus", (body, name, point), f"lim{side}")
+    return Node("calculus", (body, symbol(variable.text), point), f"lim{side}")
 
 
 def _side(parser: Cursor) -> str:
@@ -333,10 +331,3 @@ def _refuse_functions(tokens: list[Token]) -> None:
     for token, following in zip(tokens, tokens[1:], strict=False):
         if token.kind == "name" and token.text in "fghFG" and following.text == "(":
             raise Unparsed("a function that is not known, in an integral, limit or derivative")
-
-
-def _variable(parser: Cursor) -> Node:
-    token = parser.take()
-    if token.kind not in ("name", "greek"):
-        raise Unparsed("a limit without its variable")
-    return symbol(token.text)

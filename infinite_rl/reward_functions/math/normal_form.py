@@ -225,8 +225,11 @@ def normal(node: Node) -> Node:
         return Node(node.op, tuple(_region((normal(arg),)) for arg in node.args))
     if node.op == "builder":
         return Node("builder", (normal(node.args[0]), *node.args[1:]), node.value)
-    if node.op == "field":
-        return _field(node)
+    if node.op == "field":  # `R>0` is an interval, `Z>0` a name
+        name, mark = str(node.value)[0], str(node.value)[1:]
+        if name != "R" or mark[:1] == "^":
+            return node
+        return ray("", mark[:-1], number(0)) if mark else REALS
     if node.op == "piecewise":
         return _piecewise(node)
     if node.op == "text":
@@ -347,26 +350,13 @@ def _without_constant(node: Node) -> Node:
     return Node("antiderivative", (rest, constants[0]))
 
 
-def _field(node: Node) -> Node:
-    """A set of numbers by its name: `R>0` as an interval, `Z>0` as it is."""
-    name, mark = str(node.value)[0], str(node.value)[1:]
-    if node.value == "R":
-        return REALS
-    if name != "R" or mark[0] == "^":
-        return node
-    return ray("", mark[:-1], number(0))
-
-
-def _whole_name(node: Node) -> str:
-    """The name in `k \\in \\mathbb{Z}`, "" for anything else."""
-    whole = node.op == "rel" and node.value == "in" and node.args[1] == Node("field", (), "Z")
-    return str(node.args[0].value) if whole and node.args[0].op == "sym" else ""
-
-
 def _list(node: Node) -> Node:
     first, *others = node.args
-    name = _whole_name(node.args[-1])
-    classes = _residues([normal(arg) for arg in node.args[:-1]], name) if name else []
+    last = node.args[-1]  # of a class of numbers `k \\in \\mathbb{Z}`
+    whole = last.op == "rel" and last.value == "in" and last.args[1] == Node("field", (), "Z")
+    classes: list[Node] = []
+    if whole and last.args[0].op == "sym":
+        classes = _residues([normal(arg) for arg in node.args[:-1]], str(last.args[0].value))
     if classes:
         return classes[0] if len(classes) == 1 else Node("list", tuple(classes), ",")
     if first.op == "rel" and first.value == "!=" and all(map(is_expression, others)):
@@ -443,7 +433,11 @@ def _relation(node: Node) -> Node:
     operators = str(node.value).split()
     parts = [arg if arg.op == "text" else normal(arg) for arg in node.args]
     if operators == ["in"] and node.args[0].op == "sym":
-        return _inside(str(node.args[0].value), parts[1])
+        name, inside = str(node.args[0].value), parts[1]
+        if inside.op == "region" and inside.value is None:
+            return Node("region", inside.args, name)
+        span = interval(inside)  # `x \\in (0, 5)` is `0 < x < 5`; other sets go without the name
+        return inside if span is None else Node("region", (span,), name)
     if operators == ["in"] and parts[0].op == "tuple" and parts[1].op == "set":
         return Node("set", tuple(_named_tuple(parts[0], arg) for arg in parts[1].args))
     if "equiv" in operators:
@@ -465,14 +459,6 @@ def _relation(node: Node) -> Node:
     if len(parts) == 2:
         return _inequality(parts[0], operators[0], parts[1])
     return _double_inequality(parts, operators)
-
-
-def _inside(name: str, inside: Node) -> Node:
-    """`x \\in (0, 5)`: what `0 < x < 5` is; other sets go without the name."""
-    if inside.op == "region" and inside.value is None:
-        return Node("region", inside.args, name)
-    span = interval(inside)
-    return inside if span is None else Node("region", (span,), name)
 
 
 def _named_tuple(names: Node, values: Node) -> Node:
@@ -569,15 +555,10 @@ def _region(parts: tuple[Node, ...]) -> Node:
             intervals.append(span)
         else:
             raise Unparsed(f"a union with {show(part, 30)}")
-    return Node("region", tuple(intervals), _one_name(parts))
-
-
-def _one_name(parts: Sequence[Node]) -> str | None:
-    """The variable that all the conditions are on, None if they name none."""
     names = {str(part.value) for part in parts if part.op == "region" and part.value}
     if len(names) > 1:
         raise Unparsed("conditions on several variables")
-    return names.pop() if names else None
+    return Node("region", tuple(intervals), names.pop() if names else None)
 
 
 def _residues(nodes: Sequence[Node], name: str) -> list[Node]:

@@ -167,11 +167,6 @@ def only_units_follow(parser: Cursor) -> bool:
     return True
 
 
-def per_unit(parser: Cursor, factors: list[Node]) -> bool:
-    """Whether `/hour` follows a number."""
-    return units.is_unit(parser.peek(1).text) and not any(map(symbols, factors))
-
-
 def fraction_of_units(parser: Cursor) -> bool:
     """Turn `\\frac{km}{h}` after a number into `km / h`; False for any other fraction."""
     index, inside = parser.position + 1, 0
@@ -206,19 +201,14 @@ def quantity(parser: Cursor, value: Node) -> Node:
     if measure is None or not is_expression(value):
         raise Unparsed(f"the unit {''.join(pieces)[:30].strip()!r}")
     token = parser.peek()
-    if token.kind == "num":
-        return with_smaller(parser, Node("quantity", (value,), unit=measure))
-    if token.kind != "end" and token.text not in _AFTER_UNITS:
+    amount: Node | None = Node("quantity", (value,), unit=measure)
+    if token.kind == "num" and amount is not None:  # `1 h 30 min`: less of it, in a smaller unit
+        amount = sum_of_quantities(amount, parser.product())
+    elif token.kind != "end" and token.text not in _AFTER_UNITS:
+        amount = None
+    if amount is None:
         raise Unparsed("a unit inside mathematics")
-    return Node("quantity", (value,), unit=measure)
-
-
-def with_smaller(parser: Cursor, large: Node) -> Node:
-    """`1 h 30 min`, `6 ft 2 in`: what follows must be less of the same, in a smaller unit."""
-    both = sum_of_quantities(large, parser.product())
-    if both is None:
-        raise Unparsed("a unit inside mathematics")
-    return both
+    return amount
 
 
 def multiplied(parser: Cursor, value: Node) -> Node:

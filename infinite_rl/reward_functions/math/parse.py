@@ -24,6 +24,7 @@ from .tree import (
     product_of,
     show,
     symbol,
+    symbols,
 )
 
 _SET_SIGNS = {"cup": "union", "cap": "intersection", "minus": "difference"}
@@ -204,11 +205,8 @@ class Parser(Cursor):
             token = self.peek()
             if token.kind == "end" or (token.kind == "op" and token.text not in _PRODUCT_SIGNS):
                 return product_of(factors)
-            if (
-                self.at("/")
-                and self.peek(1).kind in ("text", "word")
-                and numbers.per_unit(self, factors)
-            ):
+            rate = self.at("/") and self.peek(1).kind in ("text", "word")
+            if rate and units.is_unit(self.peek(1).text) and not any(map(symbols, factors)):
                 return numbers.quantity(self, product_of(factors))
             if self.accept("*"):
                 factors.append(self.signed_factor())

@@ -279,11 +279,11 @@ def in_columns(node: Node, vectors: Collection[str]) -> Node:
     if len(basis) < 1 + (not vectors) or not is_linear(vector, basis, free=False):
         return node
     size = 3 if "k" in basis else 2
-    return Node("matrix", tuple(Node("row", (_share(vector, name),)) for name in _BASIS[:size]))
-
-
-def _share(node: Node, name: str) -> Node:
-    return substituted(node, {other: ONE if other == name else number(0) for other in _BASIS})
+    rows: list[Node] = []
+    for name in _BASIS[:size]:
+        values = {other: ONE if other == name else number(0) for other in _BASIS}
+        rows.append(Node("row", (substituted(vector, values),)))
+    return Node("matrix", tuple(rows))
 
 
 def _with_vector_i(node: Node) -> Node:

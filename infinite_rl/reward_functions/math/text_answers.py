@@ -342,24 +342,22 @@ def _remark(text: str, word: re.Match[str]) -> Remark | None:
         return remark._replace(end=then.end()) if then and states else None
     if not (_END.match(text, end) or _NEXT.match(text, end)):
         return None
-    whole = _WHOLE.search(text, word.start(), end)
-    return None if whole and _is_class(body, variables["first"]) else remark
+    head, sign, value = _COMMAND.sub(" ", body).rpartition("=")
+    name = variables["first"]
+    of_class = name in value and not (sign and name in head)  # `x = 5k + 3`, for whole `k`
+    return None if of_class and _WHOLE.search(text, word.start(), end) else remark
 
 
 def _opened(text: str) -> int:
     return sum(map(text.count, "({")) - sum(map(text.count, ")}"))
 
 
-def _is_class(body: str, name: str) -> bool:
-    """Whether `name` runs through the whole numbers in the value, as in `x = 5k + 3`."""
-    head, sign, value = _COMMAND.sub(" ", body).rpartition("=")
-    return name in value and not (sign and name in head)
-
-
 _MONTHS = [
     "january", "february", "march", "april", "may", "june",
     "july", "august", "september", "october", "november", "december",
 ]  # fmt: skip
+_MONTH_NUMBERS = {name: n for n, month in enumerate(_MONTHS, 1) for name in (month, month[:3])}
+_MONTH_NUMBERS |= {"sept": 9}
 _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _MONTH = r"(?P<month>[A-Za-z]{3,9})\.?"
 _DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
@@ -450,8 +448,4 @@ def _date(text: str) -> Node | None:
 def _month(name: str) -> int | None:
     if name.isdigit():
         return int(name)
-    name = name.casefold()
-    for index, month in enumerate(_MONTHS, 1):
-        if name == month or name == month[:3] or (name == "sept" and index == 9):
-            return index
-    return None
+    return _MONTH_NUMBERS.get(name.casefold())

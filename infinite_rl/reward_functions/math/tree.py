@@ -176,22 +176,17 @@ def show(node: Node, limit: int = 200) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
-def _leaf(value: Fraction | str) -> str:
-    if type(value) is Fraction and bits(value) > _MOST_BITS:
-        return f"a number of {bits(value)} bits"
-    return str(value)
-
-
 def _write(node: Node, pieces: list[str]) -> None:
     if len(pieces) > 400:
         return
-    value = "" if node.value is None else _leaf(node.value)
+    value = "" if node.value is None else node.value
+    if type(value) is Fraction and bits(value) > _MOST_BITS:
+        value = f"a number of {bits(value)} bits"
     if node.unit is not None:
         value = f"{value}{node.unit.name}"
     if not node.args:
-        pieces.append(
-            value if node.op in ("num", "sym", "const", "text") else f"({node.op} {value})"
-        )
+        bare = node.op in ("num", "sym", "const", "text")
+        pieces.append(str(value) if bare else f"({node.op} {value})")
         return
     pieces.append(f"({node.op} {value}".rstrip())
     for arg in node.args:
