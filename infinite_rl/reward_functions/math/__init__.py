@@ -12,8 +12,7 @@ How two texts become a verdict:
 
     parse.py         a bounded precedence parser, tokens to a tree
     numbers.py       numerals and quantities
-    functions.py     functions, sums, integrals, limits, derivatives
-    structures.py    matrices, cases, systems, sets by a condition, vectors
+    structures.py    functions, calculus, matrices, cases, sets by a condition, vectors
     tree.py          the tree that all later steps read
 
     normal_form.py   one typed form for many spellings

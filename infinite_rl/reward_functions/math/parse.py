@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from . import functions, numbers, structures, units
+from . import numbers, structures, units
 from .bounds import MAX_MEMBERS, OverBudget, Unparsed
 from .numbers import LITTLE_WORDS, RELATIONS, SEPARATORS, based, is_run, numeral
 from .tokens import Cursor, Token, tokenize, words
@@ -367,7 +367,7 @@ class Parser(Cursor):
         if token.kind in ("name", "greek"):
             return (
                 self.point(token)
-                or functions.choices(self, token.text)
+                or structures.choices(self, token.text)
                 or symbol(token.text + numbers.subscript(self))
             )
         if token.kind == "vector":
@@ -377,7 +377,7 @@ class Parser(Cursor):
         if token.kind == "const":
             return constant(token.text)
         if token.kind == "func":
-            return functions.application(self, token.text)
+            return structures.application(self, token.text)
         if token.kind == "cmd":
             return self.command(token.text)
         if token.kind == "op":
@@ -505,7 +505,7 @@ class Parser(Cursor):
     def command(self, name: str) -> Node:
         """What follows a structure that is taken, such as `frac`."""
         if name == "frac":
-            operator = functions.derivative(self)
+            operator = structures.derivative(self)
             if operator is not None:
                 return operator
             top = self.argument()
@@ -514,7 +514,7 @@ class Parser(Cursor):
             top = self.argument()
             return Node("binom", (top, self.argument()))
         if name == "sqrt":
-            return functions.root(self)
+            return structures.root(self)
         if name == "surd":
             self.enter()
             node = Node("fn", (expression(self.atom()),), "sqrt")
@@ -525,14 +525,14 @@ class Parser(Cursor):
         if name == "begin":
             return structures.environment(self)
         if name in ("total", "product"):
-            return functions.series(self, name)
+            return structures.series(self, name)
         if name in ("limit", "int"):
             self.enter()
-            node = functions.limit(self) if name == "limit" else functions.integral(self)
+            node = structures.limit(self) if name == "limit" else structures.integral(self)
             self.depth -= 1
             return node
         if name == "bar":
-            return functions.conjugate(self)
+            return structures.conjugate(self)
         raise Unparsed(f"{name!r} is out of place")
 
 
