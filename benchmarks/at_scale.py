@@ -33,7 +33,7 @@ from benchmarks.sandbox import machine
 
 if TYPE_CHECKING:
     from infinite_rl.training import TrainingConfig
-    from infinite_rl.training.engines.async_engine import Placement
+    from infinite_rl.training.engines.async_engine import FactoryContext
     from infinite_rl.training.engines.roles import WorkerFactory
 
 WRONG = 0.4  # the share of labels
@@ -81,16 +81,16 @@ def compare(folder: Path, steps: int, ray: bool = False) -> None:
         ("no filter", replace(at_once, keep_zero_std_groups=True), ("rollout", "reward")),
     ]
     print(RunSummary.HEAD, flush=True)
-    found = {}
+    result = {}
     for name, config, killed in runs:
-        found[name] = run_summary(name, trained(config, killed))
-        print(found[name].line(), flush=True)
+        result[name] = run_summary(name, trained(config, killed))
+        print(result[name].line(), flush=True)
     if ray:
-        found["on Ray"] = run_summary("on Ray", trained_on_ray(runs[-1][1], folder / "ray"))
-        print(found["on Ray"].line(), flush=True)
+        result["on Ray"] = run_summary("on Ray", trained_on_ray(runs[-1][1], folder / "ray"))
+        print(result["on Ray"].line(), flush=True)
     wanted = Counter(first_of(base, steps * base.batch_size))
-    for name in list(found)[3:]:
-        same = "are" if found[name].used == wanted else "are NOT"
+    for name in list(result)[3:]:
+        same = "are" if result[name].used == wanted else "are NOT"
         print(
             f"{name}: the prompts used {same} the first {wanted.total()} of the schedule, once each"
         )
@@ -136,14 +136,14 @@ def labels(config: TrainingConfig, chance: Random) -> list[Row]:
     rows of their kind."""
     from infinite_rl.training.core.mixed import id_of, rows_of
 
-    found = []
+    result = []
     for row in rows_of(config):
         make = MADE[row["mix_dataset"]]
         for _ in range(5):
             other = chance.randrange(ROWS)
             number = other if chance.random() < WRONG else number_of(id_of(row))
-            found.append({**row, "response": make(number)[1]})
-    return found
+            result.append({**row, "response": make(number)[1]})
+    return result
 
 
 def number_of(name: str) -> int:
@@ -166,8 +166,8 @@ def programs(number: int) -> tuple[Row, str]:
     code = f"def {name}(x):\n    return x {sign} {by}\n"
     tests = [f"assert {name}({x}) == {x + by if sign == '+' else x - by}" for x in (1, 5)]
     base_config = f"Write a function {name} that {word} {by}."
-    given = {"task_id": 2000 + number, "text": base_config, "code": code, "test_list": tests}
-    return {**given, "test_setup_code": ""}, "\n" + code
+    record = {"task_id": 2000 + number, "text": base_config, "code": code, "test_list": tests}
+    return {**record, "test_setup_code": ""}, "\n" + code
 
 
 def instructions(number: int) -> tuple[Row, str]:
@@ -218,7 +218,7 @@ def process_of(runs: Path, worker: str) -> int:
     return int(placed[-1]["pid"])
 
 
-def killing(placement: Placement, roles: Sequence[str]) -> Placement:
+def killing(placement: FactoryContext, roles: Sequence[str]) -> FactoryContext:
     """The placement, in which the first worker of each of these roles dies in its fifth call."""
 
     @contextmanager
@@ -311,7 +311,7 @@ def run_summary(name: str, run: Path) -> RunSummary:
     whole = timeline.read(run)
     starts = [each.ended for each in whole.spans if each.stage == "train"][BEGINNING - 1]
     later = [each for each in whole.spans if each.began >= starts]
-    found = timeline.summary(timeline.Timeline(later, whole.outcomes))
+    result = timeline.summary(timeline.Timeline(later, whole.outcomes))
     groups: dict[tuple[str, int, str], set[float]] = {}
     for answer in read_rollouts(run):
         key = answer["row"], answer["step"], answer["outcome"]
@@ -320,11 +320,11 @@ def run_summary(name: str, run: Path) -> RunSummary:
     return RunSummary(
         name,
         seconds=sum(steps) / len(steps),
-        outcomes=found["outcomes"]["all"],
+        outcomes=result["outcomes"]["all"],
         used=Counter(row for row, _, outcome in groups if outcome == "trained"),
         unequal=sum(len(each) > 1 for each in groups.values()) / len(groups),
-        waited=found["idle"],
-        overlap=found["overlap"]["of_training"],
+        waited=result["idle"],
+        overlap=result["overlap"]["of_training"],
         lost=sum(1 for _ in read_events(run, "lost")),
     )
 

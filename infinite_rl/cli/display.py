@@ -132,10 +132,10 @@ def done(progress: Progress, *, verified: bool = False, models: str = "") -> str
     `verified` says that independent solutions checked the rows: then it says what they stopped.
     `models` names the models that the cost is of.
     """
-    made, present = progress.accepted.total(), sum(progress.present.values())
+    total, present = progress.accepted.total(), sum(progress.present.values())
     rate = progress.acceptance_rate
     accepted = "" if rate is None else f", acceptance rate {rate:.0%}"
-    rows = f"rows made: {made}, there before: {present}, {rejections(progress.rejected)}{accepted}"
+    rows = f"rows made: {total}, there before: {present}, {rejections(progress.rejected)}{accepted}"
     lost = f", lost when a run died: {progress.lost}" if progress.lost else ""
     kinds = f" ({retried(progress.retries)})" if progress.retries else ""
     calls = f"calls answered: {progress.calls}, repeated: {progress.retries.total()}{kinds}{lost}"
@@ -317,8 +317,8 @@ class _NotedBars(Bars):
 class TrainingLines:
     """A line every few seconds, and one for the last step."""
 
-    def __init__(self, console: Console, steps: int, begun: int) -> None:
-        self._console, self._steps, self._begun = console, steps, begun
+    def __init__(self, console: Console, steps: int, first_step: int) -> None:
+        self._console, self._steps, self._first_step = console, steps, first_step
         self._start = self._last = time.monotonic()
 
     def __call__(self, step: int, values: Mapping[str, Any]) -> None:
@@ -326,7 +326,7 @@ class TrainingLines:
         if now - self._last < PLAIN_EVERY_S and step < self._steps:
             return
         self._last = now
-        left = (now - self._start) / max(1, step - self._begun) * (self._steps - step)
+        left = (now - self._start) / max(1, step - self._first_step) * (self._steps - step)
         parts = (f"step {step}/{self._steps}", numbers(values), left and f"{left:.0f} s left")
         line = ", ".join(part for part in parts if part)
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -334,11 +334,11 @@ class TrainingLines:
 
 @contextmanager
 def training_display(
-    console: Console, steps: int, begun: int = 0
+    console: Console, steps: int, first_step: int = 0
 ) -> Iterator[Callable[[int, Mapping[str, Any]], None]]:
     """The display of a run of `steps`, of which `begun` are done; it is called with each step."""
     if not has_room(console):
-        yield TrainingLines(console, steps, begun)
+        yield TrainingLines(console, steps, first_step)
         return
     bars = _NotedBars(
         TextColumn("{task.description}"),
@@ -346,7 +346,7 @@ def training_display(
         *(MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()),
         console=console,
     )
-    task = bars.add_task("step", total=steps, completed=begun)
+    task = bars.add_task("step", total=steps, completed=first_step)
 
     def on_step(step: int, values: Mapping[str, Any]) -> None:
         bars.note = numbers(values)

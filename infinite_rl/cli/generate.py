@@ -330,8 +330,8 @@ class Generate(Verb):
         if not PROVIDERS[provider].asks_a_model:
             return ""
         recorded = read_manifest(self.out_dir).get("settings", {})
-        solves = Verification.of(self.verify, self.verify_model, provider, model, recorded)
-        return f"{model}, checked by {solves.model or 'itself'}" if solves.count else model
+        checks = Verification.of(self.verify, self.verify_model, provider, model, recorded)
+        return f"{model}, checked by {checks.model or 'itself'}" if checks.count else model
 
     def _engine(self) -> Callable[..., Progress]:
         """What generates: this process, or a cluster."""

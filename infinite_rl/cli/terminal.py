@@ -145,7 +145,7 @@ class _Count:
 
     def __init__(self, what: str, more: Callable[[], str]) -> None:
         self._what, self._more, self._count = what, more, -1
-        self._lock, self._last, self._said = threading.Lock(), time.monotonic(), ""
+        self._lock, self._last, self._text = threading.Lock(), time.monotonic(), ""
 
     def __call__(self, count: int) -> None:
         self._count = count
@@ -163,9 +163,9 @@ class _Count:
         """Say how far it is, where the last line was some seconds ago and said something else."""
         self._count = self._count if count is None else count
         with self._lock:
-            if time.monotonic() - self._last < _LINE_EVERY_S or (text := str(self)) == self._said:
+            if time.monotonic() - self._last < _LINE_EVERY_S or (text := str(self)) == self._text:
                 return
-            self._last, self._said = time.monotonic(), text
+            self._last, self._text = time.monotonic(), text
             print(text, file=sys.stderr, flush=True)
 
 

@@ -88,12 +88,12 @@ class Grpo(_Train):
     """
 
 
-def _display(shown: ExitStack, steps: int, begun: int) -> Callable[[int, Mapping[str, Any]], None]:
+def _display(shown: ExitStack, steps: int, start: int) -> Callable[[int, Mapping[str, Any]], None]:
     from rich.console import Console
 
     from .display import training_display
 
-    return shown.enter_context(training_display(Console(stderr=True), steps, begun))
+    return shown.enter_context(training_display(Console(stderr=True), steps, start))
 
 
 class Demo(Verb):

@@ -187,8 +187,8 @@ def _refuse_contradictions(
         raise UsageError(f"the mode must be one of {', '.join(MODES)}, not {mode!r}")
     for source, name in zip(sources, _names(sources), strict=True):
         if source.weight != 1 and mode != "weighted":
-            said = f"weights are for the mode weighted, not {mode}"
-            raise UsageError(f"{said}: {name} has the weight {source.weight:g}")
+            message = f"weights are for the mode weighted, not {mode}"
+            raise UsageError(f"{message}: {name} has the weight {source.weight:g}")
     if (ordered or by) and mode == "weighted":
         raise UsageError(f"{'an order file' if ordered else '--by'} leaves nothing to be weighted")
     if ordered and (by or any(source.count is not None for source in sources)):
@@ -223,9 +223,9 @@ class _Pool:
             self.ranges.append(range(begin, len(self.rows)))
             self.orders.append(None)
             if source.order is not None:
-                known = {self.ids[index]: index for index in self.ranges[-1]}
-                known |= {each.removeprefix(f"{name}/"): known[each] for each in [*known]}
-                self.orders[-1] = arrange(source.order, known, of=name).numbers
+                indices = {self.ids[index]: index for index in self.ranges[-1]}
+                indices |= {each.removeprefix(f"{name}/"): indices[each] for each in [*indices]}
+                self.orders[-1] = arrange(source.order, indices, of=name).numbers
         if not self.ids:
             raise UsageError("the sources hold no rows")
 
@@ -353,7 +353,7 @@ def write_order(ids: Iterable[str], path: str | Path) -> None:
 
 def arrange(
     ids: Sequence[str],
-    known: Mapping[str, int | None],
+    indices: Mapping[str, int | None],
     *,
     allow_unknown: bool = False,
     of: str = "",
@@ -369,10 +369,10 @@ def arrange(
     numbers: list[int] = []
     unknown: list[str] = []
     for name in ids:
-        number = known.get(name)
+        number = indices.get(name)
         if number is not None:
             numbers.append(number)
-        elif name in known:
+        elif name in indices:
             raise UsageError(f"the order names {name!r}, and several sources have it: say which")
         else:
             unknown.append(name)

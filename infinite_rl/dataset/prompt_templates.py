@@ -53,12 +53,12 @@ class RenderedPrompt:
 
     text: str
     stop: tuple[str, ...] = ()
-    begun: str = ""
+    opened_thinking: str = ""
 
     def response(self, completion: str) -> str:
         """The text to judge: `begun` and the completion up to the first stop string, if any."""
         ends = [end for end in map(completion.find, self.stop) if end >= 0]
-        return self.begun + completion[: min(ends, default=None)]
+        return self.opened_thinking + completion[: min(ends, default=None)]
 
     def rest(self, response: str) -> str:
         """The part of a response to train on: without what `text` has begun of it.
@@ -67,10 +67,14 @@ class RenderedPrompt:
         within it would be no answer.
         """
         thinks = response.startswith(_THINK) or _THOUGHT in response
-        if self.begun.startswith(_THINK) and not thinks:
+        if self.opened_thinking.startswith(_THINK) and not thinks:
             response = _NO_THOUGHT + response
-        begun = self.begun if response.startswith(self.begun) else self.begun.rstrip()
-        return response.removeprefix(begun)
+        opened_thinking = (
+            self.opened_thinking
+            if response.startswith(self.opened_thinking)
+            else self.opened_thinking.rstrip()
+        )
+        return response.removeprefix(opened_thinking)
 
 
 class PromptTemplate(NamedTuple):
@@ -89,7 +93,7 @@ class PromptTemplate(NamedTuple):
     instruction: Callable[[Sample], str] = lambda _: ""
     stop: tuple[str, ...] = ()
     language: str = ""
-    begun: str = ""
+    opened_thinking: str = ""
 
 
 def render_prompt(
@@ -131,7 +135,7 @@ def render_prompt(
     if template.frame is None:
         return _templated(messages, tokenizer)
     text = _first_token(tokenizer) + template.frame(messages)
-    return RenderedPrompt(text, template.stop, template.begun)
+    return RenderedPrompt(text, template.stop, template.opened_thinking)
 
 
 def token_ids(tokenizer: Any, text: str) -> list[int]:
@@ -160,8 +164,8 @@ def _templated(messages: Messages, tokenizer: Any) -> RenderedPrompt:
             f"another one for a base model: {others}"
         )
     text = _applied(messages, tokenizer, add_generation_prompt=True)
-    begun = _THINK + text.rpartition(_THINK)[2] if text.rstrip().endswith(_THINK) else ""
-    return RenderedPrompt(text, _turn_end(tokenizer), begun)
+    opened_thinking = _THINK + text.rpartition(_THINK)[2] if text.rstrip().endswith(_THINK) else ""
+    return RenderedPrompt(text, _turn_end(tokenizer), opened_thinking)
 
 
 def _applied(messages: Messages, tokenizer: Any, *, add_generation_prompt: bool) -> str:
@@ -213,10 +217,10 @@ def _chatml(messages: Messages) -> str:
 
 def _in_blocks(before: str, after: str, between: str) -> Callable[[Messages], str]:
     """A frame of blocks: `before` task `after` response `between` task ..."""
-    around = {"system": ("", "\n\n"), "user": (before, after), "assistant": ("", between)}
+    wrappers = {"system": ("", "\n\n"), "user": (before, after), "assistant": ("", between)}
 
     def frame(messages: Messages) -> str:
-        parts = ((*around[each["role"]], each["content"]) for each in messages)
+        parts = ((*wrappers[each["role"]], each["content"]) for each in messages)
         return "".join(f"{opening}{content}{closing}" for opening, closing, content in parts)
 
     return frame
@@ -313,7 +317,7 @@ PROMPT_TEMPLATES: Mapping[str, PromptTemplate] = {
         ),
         PromptTemplate(
             "r1_zero", _r1_zero, _after_thinking, lambda _: _CONVERSATION, ("\nUser:", _EOT),
-            begun=_THINK,
+            opened_thinking=_THINK,
         ),
         PromptTemplate(
             "mbpp", _in_blocks(_EXPERT, "\n[BEGIN]\n", "\n\n"), _up_to_done, stop=("[DONE]", _EOT),

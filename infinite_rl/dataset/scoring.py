@@ -224,7 +224,9 @@ def _with_responses(source: Iterable[Row], column: str) -> Iterator[Row]:
 # --- one completion ------------------------------------------------------------------------------
 
 
-def _job(row: Mapping[str, Any], number: int, judging: Judging, known: Mapping[str, object]) -> Job:
+def _job(
+    row: Mapping[str, Any], number: int, judging: Judging, versions: Mapping[str, object]
+) -> Job:
     required = dict.fromkeys((judging.completion, judging.answer, "type"))
     if judging.type:
         del required["type"]
@@ -236,7 +238,7 @@ def _job(row: Mapping[str, Any], number: int, judging: Judging, known: Mapping[s
         if column not in row:
             raise NoColumn(column, row, f"row {number}")
     name = judging.type or row["type"]
-    look_up("reward", name, known)
+    look_up("reward", name, versions)
     completion, answer = row[judging.completion], answer_of(row[judging.answer])
     parts = {"type": name, "prompt": row.get("prompt"), "answer": answer}
     parts["language"] = judging.language or row.get("language")

@@ -160,8 +160,8 @@ def _model_args(config: EvaluationConfig) -> list[str]:
     if config.backend == "server":
         if not config.base_url:
             raise UsageError("the backend server needs base_url")
-        place = "chat/completions" if config.prompt_template == "chat" else "completions"
-        return [f"model={config.model}", f"base_url={config.base_url.rstrip('/')}/{place}"]
+        endpoint = "chat/completions" if config.prompt_template == "chat" else "completions"
+        return [f"model={config.model}", f"base_url={config.base_url.rstrip('/')}/{endpoint}"]
     args = [f"pretrained={config.model}", f"dtype={config.dtype}"]
     if config.backend == "vllm":
         args += [f"tensor_parallel_size={config.tensor_parallel_size}", f"seed={config.seed}"]

@@ -253,14 +253,17 @@ class AttemptRunner:
     rewards: Mapping[str, RewardFunction]
     seed_of: Callable[[Slot], int]
     has_prompt: Callable[[str], bool]
-    solves: SelfConsistency
+    consistency: SelfConsistency
 
     def __call__(self, attempt: Attempt) -> Outcome:
         """Request and judge one completion; verify the row if it is accepted."""
         outcome = self._judged(attempt)
-        certificate = {"verified_by": self.solves.verified_by, "repairs": str(attempt.slot.repair)}
+        certificate = {
+            "verified_by": self.consistency.verified_by,
+            "repairs": str(attempt.slot.repair),
+        }
         outcome = replace(outcome, certificate=certificate)
-        if self.solves.count and self._is_new(outcome):
+        if self.consistency.count and self._is_new(outcome):
             outcome = self._solved(outcome)
         if self._is_new(outcome):
             outcome = self._tested(outcome)
@@ -293,20 +296,20 @@ class AttemptRunner:
 
         Raises BatchNotReady if the next ones are in a batch.
         """
-        attempt, solves = outcome.attempt, self.solves
+        attempt, consistency = outcome.attempt, self.consistency
         reward = self.rewards[attempt.task.reward]
         solutions = IndependentSolutions(outcome.sample, reward, attempt.seed)
         slots = (replace(attempt.slot, solve=number) for number in itertools.count(1))
         # A lost call may have been billed: another slot replaces it.
         free = (slot for slot in slots if str(slot) not in self.journal.lost)
-        wanted, fault = min(INITIAL_SOLUTIONS, solves.count), None
+        wanted, fault = min(INITIAL_SOLUTIONS, consistency.count), None
         while fault is None:
             solutions.add(self._solutions(outcome, list(itertools.islice(free, wanted))))
             result, wanted = solutions.result(), 1
             fault = decide(
                 result,
-                solves.min_agreement,
-                max_solutions=solves.count,
+                consistency.min_agreement,
+                max_solutions=consistency.count,
                 repaired=attempt.slot.repair > 0,
             )
         return _certified(outcome, result.columns(), "disagreement", fault)
@@ -318,7 +321,7 @@ class AttemptRunner:
         for slot in slots:
             call = Call(slot, outcome.attempt.task.name, *request, self.seed_of(slot))
             try:
-                completions.append(self.journal.complete(call, self.solves.source))
+                completions.append(self.journal.complete(call, self.consistency.source))
             except NoCompletion:
                 completions.append(None)
             except BatchNotReady as error:

@@ -228,10 +228,10 @@ def procedural_kinds(
 def _by_family(
     tasks: Mapping[str, TaskType], languages: Sequence[str]
 ) -> dict[str, list[TaskType]]:
-    known = {task.language for task in tasks.values() if task.language}
-    chosen = {name if name in known else language_of(name) or name for name in languages}
-    for language in chosen - known:
-        raise UnknownName("language", language, known)
+    supported = {task.language for task in tasks.values() if task.language}
+    chosen = {name if name in supported else language_of(name) or name for name in languages}
+    for language in chosen - supported:
+        raise UnknownName("language", language, supported)
     families: dict[str, list[TaskType]] = {task.family: [] for task in tasks.values()}
     for task in tasks.values():
         if not task.language or task.language in chosen:

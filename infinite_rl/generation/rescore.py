@@ -173,7 +173,7 @@ class _Rescorer:
         """Judge the completions of one folder into `draft`."""
         settings = read_manifest(folder).get("settings", {})
         source, rescored, number = Source(_refuse), Rescored(), 0
-        solves = SelfConsistency(
+        consistency = SelfConsistency(
             source, int(settings.get("verify", 0)), self.min_agreement,
             str(settings.get("provider", "")),
         )  # fmt: skip
@@ -185,7 +185,7 @@ class _Rescorer:
                 )
             runner = AttemptRunner(
                 _ReadOnlyJournal(journal), source, self.rewards, partial(slot_seed, 0),
-                lambda _: False, solves,
+                lambda _: False, consistency,
             )  # fmt: skip
             attempts = self._attempts(folder, before, journal.lost)
             with Store(draft) as store, ThreadPoolExecutor(default_count()) as pool:

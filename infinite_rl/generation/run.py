@@ -59,14 +59,14 @@ def generate(options: GenerateOptions) -> Progress:
         {**options.request_settings(), "base_url": options.base_url, **kinds}, policy,
         structured=options.structured, batch=options.batch, dry_run=options.dry_run,
     )  # fmt: skip
-    solves = SelfConsistency(
+    consistency = SelfConsistency(
         clients.solver, options.verify or 0, options.min_agreement, clients.writer.name
     )
-    settings = options.settings(plan, {**clients.settings(), **solves.settings()})
+    settings = options.settings(plan, {**clients.settings(), **consistency.settings()})
     with _opened(options, settings) as (store, journal, manifest):
         queue = BatchQueue(journal) if options.batch else None
-        room = _thinking_room(options, clients, solves, journal)
-        prices = [clients.writer.price, *[clients.solver.price] * solves.count]
+        room = _thinking_room(options, clients, consistency, journal)
+        prices = [clients.writer.price, *[clients.solver.price] * consistency.count]
         longest, batch = options.max_output_tokens, options.batch
         budget = Budget(
             options.max_cost, prices, journal.spending, plan.prompt_chars, longest,
@@ -100,14 +100,14 @@ def generate(options: GenerateOptions) -> Progress:
                 "a batch is in progress: resume it by "
                 f"`infinite-rl generate --out_dir {options.out_dir} --resume`"
             )
-        repairable = REPAIRABLE if solves.count else FORM
+        repairable = REPAIRABLE if consistency.count else FORM
         run = Run(
             replace(options, stop=stop, on_progress=with_pacing(policy, options.on_progress)),
             plan,
             AttemptPlanner(plan.tasks, options.topics, options.seed, store, journal, repairable),
             AttemptRunner(
                 journal if queue is None else queue, clients.writer, rewards,
-                partial(slot_seed, options.seed), store.has_prompt, solves,
+                partial(slot_seed, options.seed), store.has_prompt, consistency,
             ),
             store, journal, budget, progress, stop, log,
         )  # fmt: skip
@@ -132,7 +132,7 @@ def _plan(options: GenerateOptions) -> Plan:
 
 
 def _thinking_room(
-    options: GenerateOptions, clients: ModelClients, solves: SelfConsistency, journal: Journal
+    options: GenerateOptions, clients: ModelClients, consistency: SelfConsistency, journal: Journal
 ) -> int:
     """Return the thinking budget of one call in tokens, and warn of unsuitable options.
 
@@ -140,7 +140,7 @@ def _thinking_room(
         UsageError, ProviderRefused: a model of a batch is not available.
     """
     thinking, provider = options.thinking, options.provider
-    models = [clients.writer.model, *([clients.solver.model] if solves.count else [])]
+    models = [clients.writer.model, *([clients.solver.model] if consistency.count else [])]
     if options.batch and not journal.under_way:
         for model, option in zip(models, ("--model_name", "--verify_model"), strict=False):
             check_available(model, option=option)
@@ -159,8 +159,10 @@ def _opened(
     """Open the folder; for a dry run of a new folder, an empty temporary one."""
     folder = options.folder
     with ExitStack() as opened:
-        begun = any((folder / name).exists() for name in (DATASET, FAILED, JOURNAL, MANIFEST))
-        if options.dry_run and not folder.is_file() and not begun:
+        has_earlier_run = any(
+            (folder / name).exists() for name in (DATASET, FAILED, JOURNAL, MANIFEST)
+        )
+        if options.dry_run and not folder.is_file() and not has_earlier_run:
             folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
         store = opened.enter_context(Store(folder))
         journal = opened.enter_context(closing(Journal(folder)))
@@ -225,7 +227,7 @@ class Run:
     stop: threading.Event
     log: RunLog
     waiting: deque[Attempt] = field(default_factory=deque)  # after rejected attempts
-    begun: Counter[str] = field(default_factory=Counter)  # samples in progress, per family
+    in_progress: Counter[str] = field(default_factory=Counter)  # samples in progress, per family
     failures: Counter[str] = field(default_factory=Counter)  # failed samples in a row, per family
     # Rows in a row that independent solutions disagree with, per family; and their samples.
     disagreements: Counter[str] = field(default_factory=Counter)
@@ -273,7 +275,7 @@ class Run:
             return None
         progress = self.progress
         missing = {
-            family: progress.missing(family) - self.begun[family]
+            family: progress.missing(family) - self.in_progress[family]
             for family in progress.targets
             if family not in progress.given_up
         }
@@ -287,7 +289,7 @@ class Run:
         progress.in_flight += 1
         if self.waiting:
             return self.waiting.popleft()
-        self.begun[family] += 1
+        self.in_progress[family] += 1
         # A sample whose drafts an earlier run has used up is skipped.
         attempts = (self.planner.first(family, index) for index in self.indices[family])
         return next(attempt for attempt in attempts if attempt)
@@ -309,7 +311,7 @@ class Run:
             return
         family, accepted = slot.family, self.progress.accepted
         accepted[family] += 1
-        self.begun[family] -= 1
+        self.in_progress[family] -= 1
         self.failures[family] = self.disagreements[family] = 0
         if accepted.total() % self.options.save_every == 0:
             self.journal.sync()
@@ -326,7 +328,7 @@ class Run:
         if following and family not in self.progress.given_up:
             self.waiting.append(following)
             return
-        self.begun[family] -= 1
+        self.in_progress[family] -= 1
         if sample in self.disputed:  # its author wrote rows, though no correct one
             self.disputed.discard(sample)
             return

@@ -250,9 +250,9 @@ def _claim(aws: Aws, job: Job, sent: Prepared, undo: ExitStack, *, resume: bool)
             # boto3 may have repeated the call: the object can be our own.
             owner = aws.call("s3", "head_object", **target).get("Metadata", {})
             if owner.get("by") != token:
-                taken = f"the name {job.name} is taken ({uri}): choose another --job_name"
+                name_in_use = f"the name {job.name} is taken ({uri}): choose another --job_name"
                 if not resume or _job_exists(aws, job.name):
-                    raise _NameTaken(taken) from None
+                    raise _NameTaken(name_in_use) from None
                 if owner.get("source") != job.source or _read(aws, target) != body:
                     raise _NameTaken(
                         f"the name {job.name} belongs to a submission that created no job, with "

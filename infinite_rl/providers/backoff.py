@@ -75,7 +75,7 @@ class AdaptiveConcurrency:
         self._halved_at = 0  # the last call begun before the last halving
         self._successes = 0  # since the cap last changed
 
-    def begun(self, in_flight: int) -> None:
+    def on_start(self, in_flight: int) -> None:
         """A call begins; `in_flight` includes it."""
         self._peak = max(self._peak, in_flight)
 
@@ -142,7 +142,7 @@ class AdaptiveRate:
             return _NEVER if self._test else self._test_s
         return self._spacing.ready_at() if self.rate else float("-inf")
 
-    def begun(self, number: int, now: float) -> None:
+    def on_start(self, number: int, now: float) -> None:
         """A call begins; it counts as let through unless it fails."""
         if not self._calls:
             self._unblocked_s = self._since_s = now
@@ -155,7 +155,7 @@ class AdaptiveRate:
         if self.rate:
             self._spacing.take(now)
 
-    def answered(self, number: int, now: float) -> None:
+    def on_success(self, number: int, now: float) -> None:
         """A call was answered."""
         if self._blocked_s is not None and number > self._block_call:
             self._unblock(now)

@@ -268,24 +268,24 @@ class GeminiProvider(RemoteProvider):
         details: object = error.details
         body = details.get("error", details) if isinstance(details, dict) else None
         body = body if isinstance(body, dict) else {}
-        said = f"{error.code} {error.status or ''}: {error.message or 'no message'}"
+        message = f"{error.code} {error.status or ''}: {error.message or 'no message'}"
         if error.code == 404 and missing:
             return ProviderRefused(missing)
-        return self._refusal(error.code, said, body, _delay(error, body))
+        return self._refusal(error.code, message, body, _delay(error, body))
 
     def _refusal(
-        self, code: int, said: str, body: Mapping[str, Any], delay: float | None = None
+        self, code: int, message: str, body: Mapping[str, Any], delay: float | None = None
     ) -> ProviderError:
         """The error that a status and the `error` object of its body stand for."""
-        said = ", ".join([said, *_quota_names(body)])
-        if failure := self._quota_or_passing(code, said, delay):
+        message = ", ".join([message, *_quota_names(body)])
+        if failure := self._quota_or_passing(code, message, delay):
             return failure
-        said = self._clean(said)
+        message = self._clean(message)
         reasons = (str(item.get("reason")) for item in _error_details(body))
         # The service answers 400 to a malformed key.
         if code in remote.KEY_CODES or any(each.startswith("API_KEY_") for each in reasons):
             return ProviderRefused(
-                f"Gemini refused the key from {self._key_source} ({said}); "
+                f"Gemini refused the key from {self._key_source} ({message}); "
                 f"set {self._key_source} to a key that may use this model"
             )
         if code == 404:
@@ -293,9 +293,9 @@ class GeminiProvider(RemoteProvider):
                 f"the model {self._model} is not available (retired or misspelt); "
                 f"choose another with --model_name{self._offered()}"
             )
-        if "exceeds the maximum number of tokens" in said:  # the next prompt may be shorter
-            return NoCompletion(f"Gemini refused the prompt ({said})")
-        return ProviderRefused(f"Gemini refused the request ({said})")
+        if "exceeds the maximum number of tokens" in message:  # the next prompt may be shorter
+            return NoCompletion(f"Gemini refused the prompt ({message})")
+        return ProviderRefused(f"Gemini refused the request ({message})")
 
 
 def _offer(models: Iterable[ListedModel], clean: Callable[[str], str]) -> str:

@@ -184,11 +184,11 @@ class RateLimiter:
             self.paused_until = now  # ramps up the first requests
         self._calls += 1
         self.in_flight += 1
-        self._concurrency.begun(self.in_flight)
+        self._concurrency.on_start(self.in_flight)
         call = Call(self._calls, prompt_chars / _CHARS_PER_TOKEN + self._answer_tokens)
         self._requests.take(now)
         self._tokens.take(now, call.tokens)
-        self._rate.begun(call.number, now)
+        self._rate.on_start(call.number, now)
         return call
 
     def end(
@@ -207,7 +207,7 @@ class RateLimiter:
         if self.probing:
             self.paused_until = now  # ramps up again
         self.failures_in_a_row, self._reached = 0, True
-        self._rate.answered(call.number, now)
+        self._rate.on_success(call.number, now)
         self._concurrency.succeeded()
         if isinstance(outcome, Completion | NoCompletion):
             usage = outcome.usage

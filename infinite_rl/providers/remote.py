@@ -112,32 +112,32 @@ class RemoteProvider:
         name = type(error).__name__
         kind, where = transport_trouble(error, self._address)
         if kind == "timeout":
-            said = f"{self._service} sent nothing for {self._timeout_s:g} s ({name})"
+            message = f"{self._service} sent nothing for {self._timeout_s:g} s ({name})"
         else:
             reason = where or f"{name}: {self._clean(str(error))}"
-            said = f"no answer from {self._service} ({reason})"
-        return ProviderUnavailable(said, kind=kind)
+            message = f"no answer from {self._service} ({reason})"
+        return ProviderUnavailable(message, kind=kind)
 
     def _garbled(self, reason: str) -> ProviderUnavailable:
-        said = f"the answer of {self._service} is garbled ({reason})"
-        return ProviderUnavailable(said, kind="garbled")
+        message = f"the answer of {self._service} is garbled ({reason})"
+        return ProviderUnavailable(message, kind="garbled")
 
     def _quota_or_passing(
-        self, code: int, said: str, retry_after: float | None
+        self, code: int, message: str, retry_after: float | None
     ) -> ProviderError | None:
         """The error of an exhausted quota or a passing status; None for any other status."""
-        per_minute = code == 429 and bool(_MINUTE_QUOTA.search(said))
-        longer = code == 429 and _LONG_QUOTA.search(said)  # than any wait of ours
-        said = self._clean(said)
+        per_minute = code == 429 and bool(_MINUTE_QUOTA.search(message))
+        longer = code == 429 and _LONG_QUOTA.search(message)  # than any wait of ours
+        message = self._clean(message)
         if longer:
             return ProviderRefused(
-                f"{self._service}: a daily quota or a spending cap is used up ({said}); "
+                f"{self._service}: a daily quota or a spending cap is used up ({message}); "
                 "run the same command again when it is renewed or raised"
             )
         if code not in self._passing and code < 500:
             return None
         return ProviderUnavailable(
-            f"{self._service} answered {said}",
+            f"{self._service} answered {message}",
             retry_after=retry_after,
             status=code,
             rate_limit=per_minute,

@@ -185,8 +185,8 @@ class _Pool:
             return worker
         except NoWorkers as fault:
             with self._change:
-                known, self._no_workers = self._no_workers, str(fault)
-            if not known:
+                previous_fault, self._no_workers = self._no_workers, str(fault)
+            if not previous_fault:
                 logger.warning("no worker processes, threads do their work: %s", fault)
             raise
         finally:

@@ -130,16 +130,16 @@ class Worker:
         try:
             _send(self._socket, text)
         except OSError as error:  # a TimeoutError is one
-            raise self._gone(error) from error
+            raise self._worker_gone(error) from error
 
     def _receive(self, wait_s: float) -> Any:
         deadline = time.monotonic() + wait_s
         try:
             return json.loads(_receive(self._socket, deadline))
         except (OSError, EOFError) as error:
-            raise self._gone(error) from error
+            raise self._worker_gone(error) from error
 
-    def _gone(self, error: Exception) -> WorkerGone:
+    def _worker_gone(self, error: Exception) -> WorkerGone:
         hung = isinstance(error, TimeoutError)
         if not hung:  # let a dying process report its exit code
             try:

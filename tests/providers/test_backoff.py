@@ -67,9 +67,9 @@ def taught(refused: int, calls: int = 200, *, named: bool = False) -> AdaptiveRa
     """What remains of so many calls within 60 s, of which the last ones are refused."""
     rate = AdaptiveRate()
     for number in range(1, calls + 1):
-        rate.begun(number, number * 60 / calls)
+        rate.on_start(number, number * 60 / calls)
     for number in range(1, calls - refused + 1):
-        rate.answered(number, 60.0)
+        rate.on_success(number, 60.0)
     for number in range(calls - refused + 1, calls + 1):
         rate.refused(number, 60.0, None, named=named)
     return rate
@@ -80,12 +80,12 @@ def test_only_evidence_of_a_limit_sets_a_rate() -> None:
     assert rate.rate is None and rate.blocks == 0 and rate.ready_at() <= 60
     rate = taught(1, named=True)
     assert rate.ready_at() > 60 and rate.blocks == 1, "one call is to test it"
-    rate.begun(201, 61.0)
+    rate.on_start(201, 61.0)
     assert rate.ready_at() == float("inf"), "one at a time"
-    rate.answered(201, 62.0)
+    rate.on_success(201, 62.0)
     assert rate.rate == pytest.approx(0.97 * 199 / 60), "what was let through in the minute"
     rate = taught(1, named=True)
-    rate.begun(201, 61.0)
+    rate.on_start(201, 61.0)
     rate.failed(201, 62.0)
     assert 62 < rate.ready_at() < 75, "a test that breaks leaves the way to another"
     assert taught(40, named=True).blocks == 1, "those in flight at a block do not count again"
@@ -96,16 +96,16 @@ def test_only_evidence_of_a_limit_sets_a_rate() -> None:
 
 def test_an_overload_halves_the_cap_and_each_window_of_successes_adds_one() -> None:
     calls = AdaptiveConcurrency(64)
-    calls.begun(64)
+    calls.on_start(64)
     for number in range(1, 65):
         calls.overloaded(number, 64, 10)
     assert calls.cap == 32
-    calls.begun(20)
+    calls.on_start(20)
     calls.overloaded(65, 80, 10)
     assert calls.cap == 10, "from the most that were in flight since"
     calls = AdaptiveConcurrency(8)
     for number in range(1, 9):
-        calls.begun(1)
+        calls.on_start(1)
         calls.overloaded(number, number, 0)
     caps = []
     for _ in range(1 + 2 + 3):

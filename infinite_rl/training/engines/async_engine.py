@@ -36,12 +36,12 @@ from .role_workers import ROLES, RoleSpec
 from .roles import WorkerFactory, WorkerLost, startup_timeout, with_timeout
 
 LogEvent = Callable[..., None]  # as `RunFolder.event`
-Placement = Callable[[RoleSpec, LogEvent], AbstractContextManager[WorkerFactory]]
+FactoryContext = Callable[[RoleSpec, LogEvent], AbstractContextManager[WorkerFactory]]
 
 logger = logging.getLogger(__name__)
 
 
-def train_async(placement: Placement, training: TrainingRun) -> Path:
+def train_async(placement: FactoryContext, training: TrainingRun) -> Path:
     """Train as the config says, with the workers of a placement: see `training.train`.
 
     Everything that can be checked is checked before a worker is started.
