@@ -1,10 +1,14 @@
-"""`verify` on random and generated texts: bounded, symmetric, and it never raises."""
+"""`verify` on random and generated texts: bounded, symmetric, and it never raises.
+
+One expression in three notations has one meaning.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
@@ -12,20 +16,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infinite_rl.reward_functions.math import Verdict, verify
-from infinite_rl.reward_functions.math.bounds import Budget, OutOfTime, OverBudget
+from infinite_rl.reward_functions.math.bounds import Budget, OutOfTime, OverBudget, Unparsed
 from infinite_rl.reward_functions.math.parse import parse
+from infinite_rl.reward_functions.math.tokens import tokenize
 from infinite_rl.reward_functions.math.tree import show
+from tests.support.labelled import assert_none
 
-PIECES = [*r"0123456789xyeiC+-*/^_=<>(){}[]|,;!%&'\.$ ", r"\frac", r"\sqrt", r"\text{cm}", "²", "√"]
-MATHEMATICS = st.lists(st.sampled_from(PIECES)).map("".join)
+SIGNS = [*r"0123456789xyeiC+-*/^_=<>(){}[]|,;!%&'\.$ "]
+FORMULA_PIECES = [*SIGNS, r"\frac", r"\sqrt", r"\text{cm}", "²", "√"]
+MATHEMATICS = st.lists(st.sampled_from(FORMULA_PIECES)).map("".join)
+PIECES = [
+    *SIGNS,
+    *(r"\frac", r"\sqrt", r"\text{cm}", r"\begin{cases}", r"\end{cases}", r"\\", r"\pmod", r"\{"),
+    *(r"\sum_{k=1}^", r"\int", r"\lim", r"\mathbb{R}", r"\setminus", r"\cup", r"\le", r"\mid"),
+    *("²", "√", "½", "...", " if ", " to ", " and ", " h ", " min ", "0x", "_{16}", "°", "¢"),
+    *("twenty-", "one ", "dozen ", "March 5", ", 2020", "2:30 ", "pm", "(B) ", "base 2"),
+]
+MIXTURES = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
+ANY_TEXT = st.text() | MATHEMATICS | MIXTURES
 
 
 def test_a_long_text_before_the_answer_is_no_trouble() -> None:
     assert verify("blah x^2 " * 11_000 + r"\boxed{3}", "3").equal
 
 
-@given(st.text() | MATHEMATICS, st.text() | MATHEMATICS)
-@settings(max_examples=150, deadline=None)
+@given(ANY_TEXT, ANY_TEXT)
+@settings(max_examples=200, deadline=None)
 def test_no_text_raises_and_the_order_does_not_matter(first: str, second: str) -> None:
     assert verify(first, second).status == verify(second, first).status
 
@@ -136,6 +152,40 @@ def test_no_verdict_needs_the_main_thread() -> None:
     assert found[0].equal
 
 
+REFUSED = [
+    (r"[1,2] \cup [3,4] \cap [5,6]", "unions and intersections without brackets"),
+    ("(1,2,3]", "brackets that do not match"),
+    ("(1]", "brackets that do not match"),
+    (r"\frac.5 2", "an argument without braces"),
+    (r"\int_0_1 x \, dx", "an integral with two upper or two lower ends"),
+    (r"\int_-1^2 x \, dx", "an end without braces"),
+    (r"\overline{x + 3}", "a bar over something without i"),
+    (r"\sqrt 12", "a root of digits without braces"),
+    (r"\begin{array}{cc 1", "an array without its columns"),
+    (r"\begin{pmatrix} 1 & 2 \\ 3 \end{pmatrix}", "a matrix with rows of different lengths"),
+    (r"\begin{pmatrix} 1 \end{bmatrix}", "an environment 'pmatrix' that ends as another"),
+    (r"\begin{cases} x & y > 1 \\ x & z > 2 \end{cases}", "cases on several variables"),
+    (
+        r"\begin{cases} x & y > 1 \\ (1, 2) & y < 2 \end{cases}",
+        "a tuple where a number should stand",
+    ),
+    (r"x \equiv 3", "a congruence without its modulus"),
+    ("(x, y) = (1, 2, 3)", "an equation between tuples"),
+    ("1 < 2 < x < 5", "a chain of relations"),
+    ("5 apples^{12}", "the power of a unit"),
+    ("x_{1", "a subscript"),
+    ("1B_{11}", "a digit beyond the base 11"),
+    (r"\left. x", "a bracket without a partner"),
+    ("x < -2, y = |x|, z > 2 or", "an operand is missing"),
+    ("x > 1 and y > 2", "conditions on several variables"),
+]
+
+
+def test_a_refusal_says_why() -> None:
+    reasons = [(text, reason, verify("5", text).reason) for text, reason in REFUSED]
+    assert_none(row for row in reasons if row[2] != f"gold: {row[1]}")
+
+
 IN_DOUBT = [
     "30'",  # of arc, or feet
     r"\mathbf{a}\times\mathbf{b}",  # vectors do not commute
@@ -173,3 +223,137 @@ def test_forms_that_grow_when_they_are_written_out_are_bounded() -> None:
     signs, nested = r"\pm 1" * 30, r"\max(x, " * 20 + "1" + ")" * 20
     for text in (signs, nested, determinant("x", 9), determinant(determinant("x", 4), 4)):
         assert verify(text, text).status == "budget"
+
+
+# -- one expression in three notations -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """One expression as LaTeX, as plain ASCII and in Unicode."""
+
+    latex: str
+    ascii: str
+    unicode: str
+
+    def spellings(self) -> tuple[str, str, str]:
+        return self.latex, self.ascii, self.unicode
+
+
+def leaf(text: str, latex: str = "", unicode: str = "") -> Spelled:
+    return Spelled(latex or text, text, unicode or text)
+
+
+def binary(sign: str, latex: str, unicode: str, one: Spelled, other: Spelled) -> Spelled:
+    return Spelled(
+        rf"\left({one.latex} {latex} {other.latex}\right)",
+        f"({one.ascii}{sign}{other.ascii})",
+        f"({one.unicode} {unicode} {other.unicode})",
+    )
+
+
+def power(one: Spelled, exponent: int) -> Spelled:
+    up = str(exponent).translate(str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"))
+    return Spelled(
+        rf"\left({one.latex}\right)^{{{exponent}}}",
+        f"({one.ascii})**({exponent})",
+        f"({one.unicode}){up}",
+    )
+
+
+def fraction(one: Spelled, other: Spelled) -> Spelled:
+    return Spelled(
+        rf"\dfrac{{{one.latex}}}{{{other.latex}}}",
+        f"(({one.ascii})/({other.ascii}))",
+        f"(({one.unicode}) ÷ ({other.unicode}))",
+    )
+
+
+def root(one: Spelled) -> Spelled:
+    return Spelled(rf"\sqrt{{{one.latex}}}", f"sqrt({one.ascii})", f"√({one.unicode})")
+
+
+LEAVES = st.one_of(
+    st.integers(0, 20).map(lambda value: leaf(str(value))),
+    st.sampled_from([leaf("x"), leaf("y"), leaf("pi", r"\pi", "π"), leaf("3.5"), leaf("1/2")]).map(
+        lambda found: leaf("(1/2)", r"\frac12", "½") if found.ascii == "1/2" else found
+    ),
+)
+
+
+def larger(children: st.SearchStrategy[Spelled]) -> st.SearchStrategy[Spelled]:
+    pairs = st.tuples(children, children)
+    return st.one_of(
+        pairs.map(lambda two: binary("+", "+", "+", *two)),
+        pairs.map(lambda two: binary("-", "-", "−", *two)),
+        pairs.map(lambda two: binary("*", r"\cdot", "·", *two)),
+        pairs.map(lambda two: fraction(*two)),
+        st.tuples(children, st.integers(-2, 3)).map(lambda two: power(*two)),
+        children.map(root),
+    )
+
+
+EXPRESSIONS = st.recursive(LEAVES, larger, max_leaves=8)
+
+
+@given(EXPRESSIONS)
+@settings(max_examples=150, deadline=None)
+def test_three_notations_of_an_expression_are_equal(spelled: Spelled) -> None:
+    first, *others = spelled.spellings()
+    verdict = verify(first, first)
+    for other in others:
+        assert verify(first, other).status == verdict.status
+        assert verify(other, first).status == verdict.status
+    assert verdict.equal or verdict.status in ("different", "budget")  # no value, or too much work
+
+
+@given(EXPRESSIONS, st.integers(1, 9))
+@settings(max_examples=80, deadline=None)
+def test_no_notation_equals_an_expression_with_something_added(spelled: Spelled, more: int) -> None:
+    for text in spelled.spellings():
+        assert not verify(f"{text} + {more}", spelled.latex).equal
+
+
+@given(st.text() | MIXTURES)
+@settings(max_examples=400, deadline=None)
+def test_the_parser_raises_nothing_but_its_two_faults(text: str) -> None:
+    try:
+        parse(text)
+    except (Unparsed, OverBudget) as fault:
+        assert str(fault)
+
+
+@pytest.mark.slow
+@given(MIXTURES)
+@settings(max_examples=300, deadline=None)
+def test_a_mixture_that_can_be_read_equals_itself(text: str) -> None:
+    verdict = verify(text, text)
+    assert verdict.equal or not verdict.gold_form or verdict.reason
+
+
+def test_twice_the_text_takes_twice_the_tokens() -> None:
+    for piece in ("1+", "(", r"\frac{1}{", "x_{1}", "1, ", "3:4 to ", "1 h 1 min ", "½"):
+        short, long = tokenize(piece * 50), tokenize(piece * 100)
+        assert len(long) <= 2 * len(short) + 1, piece
+
+
+LONG = [
+    r"\sum_{k=1}^{99999999999999999999} k",
+    r"\sum_{k=1}^{40} " * 12 + "k",
+    r"\begin{cases} " + r"x & x > 1 \\ " * 400 + r"\end{cases}",
+    "(A) " * 900,
+    "two " * 900,
+    "1 h " * 900,
+    "0." + "12" * 490 + "...",
+    "[" * 500,
+    r"\mathbb{R} \setminus " * 300,
+    "x:" * 600,
+    r"\mathrm{" + "{}" * 1_900 + "}",
+    r"\overline{" * 200,
+    "30^\\circ " * 400,
+]
+
+
+def test_a_long_text_of_one_kind_is_no_answer() -> None:
+    statuses = [(text[:40], verify(text, "3").status) for text in LONG]
+    assert_none(row for row in statuses if row[1] not in ("unparsed", "budget", "different"))
