@@ -371,7 +371,9 @@ class _Evaluation:
         if node.op == "sym":
             return self.precision.number(self.point[str(node.value)].value)
         if node.op == "const":
-            return self.constant(str(node.value))
+            if node.value == "inf":
+                raise Undefined("infinity in an expression")
+            return self.precision.constants[str(node.value)]
         if node.op in ("fact", "binom"):
             return self.combinatorial(node)
         values = [self.run(arg) for arg in node.args]
@@ -413,11 +415,6 @@ class _Evaluation:
         else:
             self.zeros = True
         return value
-
-    def constant(self, name: str) -> Any:
-        if name == "inf":
-            raise Undefined("infinity in an expression")
-        return self.precision.constants[name]
 
     def combinatorial(self, node: Node) -> Any:
         points = tuple(substituted(arg, self.point) for arg in node.args)
@@ -463,9 +460,8 @@ class _Evaluation:
                 self.widen(3 * abs(value))  # tanh is 1 - 2 e^(-2x) and on
             return self.settled(getattr(ctx, name)(value), value if "h" in name else ctx.zero)
         if name in ("arcsin", "arccos", "arctan"):
-            return self.settled(
-                getattr(ctx, "a" + name[3:])(value), ctx.one if "cos" in name else ctx.zero
-            )
+            scale = ctx.one if "cos" in name else ctx.zero
+            return self.settled(getattr(ctx, "a" + name[3:])(value), scale)
         if name in ("floor", "ceil"):
             return self.whole(name, ctx.re(value))
         return abs(value)

@@ -68,11 +68,7 @@ class Parser(Cursor):
         if self.peek().kind != "end":
             raise Unparsed(f"{self.peek().text[:20]!r} is out of place")
         node = items[0] if len(items) == 1 else Node("list", tuple(items), kind)
-        return self.with_vectors(node)
-
-    def with_vectors(self, node: Node) -> Node:
-        """Where vectors may be meant: a refusal of their products, and `3i + 4j` as a column."""
-        if self.vectors:
+        if self.vectors:  # products of them are refused, and `3i + 4j` is a column
             structures.refuse_products(node, self.vectors)
         elif not is_expression(node) or not {"i", "j"} <= {token.text for token in self.tokens}:
             return node
@@ -314,16 +310,11 @@ class Parser(Cursor):
             self.take()
             return Node("matrix", tuple(Node("row", (expression(arg),)) for arg in base.args))
         if base.op == "matrix":
-            return self.transposed(base)
+            if self.exponent() != symbol("T"):
+                raise Unparsed("a power of a matrix")
+            columns = zip(*(row.args for row in base.args), strict=True)
+            return Node("matrix", tuple(Node("row", column) for column in columns))
         return Node("pow", (expression(base), expression(self.exponent())))
-
-    def transposed(self, matrix: Node) -> Node:
-        """The matrix of `A^T`, which is the one power of a matrix that is read."""
-        exponent = self.exponent()
-        if exponent != symbol("T"):
-            raise Unparsed("a power of a matrix")
-        columns = zip(*(row.args for row in matrix.args), strict=True)
-        return Node("matrix", tuple(Node("row", column) for column in columns))
 
     def degrees(self, base: Node) -> Node:
         """Degrees of an angle, or of a temperature where its scale follows."""

@@ -244,14 +244,11 @@ class _Reader:
         self.position += 1
         start = self.position
         self.position += self.at() == "and"
-        rest = self.tens() if self.fraction_ahead() else None
+        part = self.at(1) in _PARTS or self.at(1).removesuffix("s") in _PARTS  # of a fraction
+        rest = None if part else self.tens()
         if rest is None:
             self.position = start
         return value * 100 + (rest or 0)
-
-    def fraction_ahead(self) -> bool:
-        """Whether what follows is a number of its own, not the top of a fraction."""
-        return self.at(1) not in _PARTS and self.at(1).removesuffix("s") not in _PARTS
 
     def tens(self) -> int | None:
         value = CARDINALS.get(self.at())

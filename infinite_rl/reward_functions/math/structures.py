@@ -51,7 +51,11 @@ def application(parser: Cursor, name: str) -> Node:
         node = selection(parser, name) if name in SELECTIONS else determinant(parser.atom())
         parser.depth -= 1
         return node
-    base = base_of_logarithm(parser) if name == "log" and parser.at("_") else None
+    base = None
+    if name == "log" and parser.accept("_"):
+        token = parser.peek()
+        short = token.kind == "num" and token.text.isdigit() and len(token.text) <= 2
+        base = number(int(parser.take().text)) if short else parser.argument()  # 2, 10 and {b}
     exponent = parser.exponent() if parser.accept("^") else None
     argument = function_argument(parser, name)
     inverse = exponent is not None and exponent.op == "num" and exponent.value == -1
@@ -62,16 +66,6 @@ def application(parser: Cursor, name: str) -> Node:
         node = Node("pow", (constant("e"), Node("mul", (constant("i"), argument))))
     parser.depth -= 1
     return node if exponent is None else Node("pow", (node, expression(exponent)))
-
-
-def base_of_logarithm(parser: Cursor) -> Node:
-    """What follows the `_` of a logarithm: `2`, `10` and `{b}`."""
-    parser.take()
-    token = parser.peek()
-    if token.kind == "num" and token.text.isdigit() and len(token.text) <= 2:
-        parser.take()
-        return number(int(token.text))
-    return parser.argument()
 
 
 def function_argument(parser: Cursor, name: str) -> Node:

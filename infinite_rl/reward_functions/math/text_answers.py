@@ -379,6 +379,8 @@ _TIME = re.compile(
     r"(?:\s+in\s+the\s+(?:morning|afternoon|evening)|\s+at\s+night)?",
     re.IGNORECASE,
 )
+_HALVES = {"noon": "pm", "midnight": "am"}
+_PARTS_OF_DAY = {"morning": "am", "afternoon": "pm", "evening": "pm", "night": "pm"}
 _LONGEST = 40  # characters of a date or a time
 
 
@@ -409,18 +411,14 @@ def _time(text: str) -> Node | None:
     if half in ("noon", "midnight") and (hour, minute) != (12, 0):
         return None
     has_half = half in ("am", "pm", "noon", "midnight")
-    later = {"noon": "pm", "midnight": "am"}.get(half, half) if has_half else _part_of_day(text)
+    words = text.casefold().rpartition(" ")[2]  # "in the morning"
+    later = _HALVES.get(half, half) if has_half else _PARTS_OF_DAY.get(words, "")
     if later:
         if not 1 <= hour <= 12:
             return None
         return _clock(hour % 12 + 12 * (later == "pm"), minute, second)
     plain = match["minute"] and not match["second"] and not half
     return _clock(hour, minute, second, (number(hour), number(minute)) if plain else ())
-
-
-def _part_of_day(text: str) -> str:
-    last = text.casefold().rpartition(" ")[2]
-    return {"morning": "am", "afternoon": "pm", "evening": "pm", "night": "pm"}.get(last, "")
 
 
 def _date(text: str) -> Node | None:
@@ -446,6 +444,4 @@ def _date(text: str) -> Node | None:
 
 
 def _month(name: str) -> int | None:
-    if name.isdigit():
-        return int(name)
-    return _MONTH_NUMBERS.get(name.casefold())
+    return int(name) if name.isdigit() else _MONTH_NUMBERS.get(name.casefold())

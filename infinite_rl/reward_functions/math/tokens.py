@@ -306,9 +306,7 @@ class _Lexer:
         if match is None:
             raise Unparsed("text without braces")
         self.position = match.end()
-        return (
-            (match[1] or match[2] or "").replace("\\ ", " ").replace("~", " ").replace("\\,", " ")
-        )
+        return re.sub(r"\\[ ,]|~", " ", match[1] or match[2] or "")
 
     def text_group(self, content: str) -> None:
         stripped = content.strip()
@@ -335,16 +333,12 @@ class _Lexer:
             self.word(content)
         elif name in _FONTS and len(content) == 1 and content.isalpha():
             self.add("vector" if name in _BOLD else "name", content)
-        elif (
-            name in _FONTS
-            and (name in _BOLD or not re.search("[A-Za-z]", content))
-            and not content.isalpha()
-        ):
-            self.tokens += _Lexer(content).run()[:-1]  # \\mathbf{14} is 14
-        elif name in _FONTS:
+        elif name not in _FONTS:
+            self.text_group(content)
+        elif content.isalpha() or (name not in _BOLD and re.search("[A-Za-z]", content)):
             raise Unparsed(f"a symbol in the font {name}")
         else:
-            self.text_group(content)
+            self.tokens += _Lexer(content).run()[:-1]  # \\mathbf{14} is 14
 
 
 class Cursor:

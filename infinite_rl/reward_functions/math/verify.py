@@ -21,6 +21,7 @@ VerdictStatus = Literal["equal", "different", "unparsed", "timeout", "budget"]
 
 _INTEGER = re.compile(r"\s{0,99}(?:\$(-?[0-9]{1,300})\$|(-?[0-9]{1,300}))\.?\s{0,99}")
 CALCULUS = ("\\int", "\\sum", "\\prod", "\\lim", "{dx}", "∫", "∑", "∏")  # perhaps work for sympy
+_CHOICES = frozenset("abcd")
 _SHORT = 200  # characters of an answer whose form is kept
 _FAILURES: list[VerdictStatus] = ["unparsed", "budget", "timeout"]  # of two, the first counts
 # A recursion error means that the caller's stack was nearly full: our own depth is bounded.
@@ -135,8 +136,9 @@ def _failed(faults: Mapping[str, Exception], shown: Sequence[str]) -> Verdict:
 
 
 def _decided(prediction: Node, gold: Node, budget: Budget, shown: Sequence[str]) -> Verdict:
-    if _same_letter(prediction, gold):
-        return Verdict("equal", "", *shown)
+    letters = {str(side.value).casefold() for side in (prediction, gold) if side.op == "sym"}
+    if prediction.op == gold.op == "sym" and len(letters) == 1 and letters <= _CHOICES:
+        return Verdict("equal", "", *shown)  # `b` and `B`
     try:
         reason = difference(prediction, gold, budget)
     except Undefined as fault:
@@ -144,12 +146,6 @@ def _decided(prediction: Node, gold: Node, budget: Budget, shown: Sequence[str])
     except _FAULTS as fault:
         return Verdict(_status(fault), str(fault), *shown)
     return Verdict("different" if reason else "equal", reason, *shown)
-
-
-def _same_letter(prediction: Node, gold: Node) -> bool:
-    """Whether two bare letters are one choice: `b` and `B`."""
-    letters = [str(side.value).casefold() for side in (prediction, gold) if side.op == "sym"]
-    return len(letters) == 2 and letters[0] == letters[1] and letters[0] in "abcd"
 
 
 def _integers(prediction: re.Match[str], gold: re.Match[str]) -> Verdict:
