@@ -124,9 +124,8 @@ def _equations(first: Node, second: Node, budget: Budget) -> str:
     """Compare equations: equal if their differences of sides are proportional."""
     sides: list[Node] = []
     for node in (first, second):
-        left, right = (
-            node.args if node.op == "equation" else (symbol(str(node.value)), node.args[0])
-        )
+        named = (symbol(str(node.value)), node.args[0])
+        left, right = node.args if node.op == "equation" else named
         if not (is_expression(left) and is_expression(right)):
             return "the equations differ"
         sides.append(minus(left, right))

@@ -152,11 +152,7 @@ def clean(text: str) -> str:
     text = text.strip()
     for _ in range(8):
         before = text
-        if (
-            text.endswith((".", ",", ";", ":"))
-            and not text.endswith("...")
-            and not text.endswith(("\\,", "\\;", "\\:"))
-        ):
+        if text.endswith((".", ",", ";", ":")) and not text.endswith(("...", "\\,", "\\;", "\\:")):
             text = text[:-1].rstrip()
         for opener, closer in _WRAPPERS if text[:1] in _WRAPPING else ():
             if text.startswith(opener) and text.endswith(closer):
@@ -296,9 +292,8 @@ def _expression(node: Node) -> Node:
 def _quantity(node: Node) -> Node:
     value = _expression(node.args[0])
     if value.op == "list":
-        return Node(
-            "list", tuple(Node("quantity", (arg,), unit=node.unit) for arg in value.args), ","
-        )
+        amounts = (Node("quantity", (arg,), unit=node.unit) for arg in value.args)
+        return Node("list", tuple(amounts), ",")
     if node.unit is not None and not node.unit.dimension:
         same = node.unit.factor == 1
         return value if same else Node("mul", (value, number(node.unit.factor)))
@@ -374,9 +369,8 @@ def _list(node: Node) -> Node:
             return _region(tuple(members))
     holes = any(member.op == "region" and len(member.args) > 1 for member in members)
     if (members[0] == REALS or holes) and all(member.op in _CONDITIONS for member in members):
-        return Node(
-            "union" if node.value == "or" else "intersection", tuple(members)
-        )  # "x > 1, x != 2"
+        joint = "union" if node.value == "or" else "intersection"
+        return Node(joint, tuple(members))  # "x > 1, x != 2"
     if node.value in ("and", "or") and all(member.op in _CONDITIONS for member in members):
         return Node("intersection" if node.value == "and" else "union", tuple(members))
     if node.value == "and" and len(node.args) == 2:
@@ -451,9 +445,8 @@ def _relation(node: Node) -> Node:
     if all(operator == "=" for operator in operators):
         return _equation(parts)
     if operators == ["!="] and parts[0].op == "sym" and parts[1].op == "list":  # x is not +-2
-        return Node(
-            "intersection", tuple(_inequality(parts[0], "!=", part) for part in parts[1].args)
-        )
+        holes = (_inequality(parts[0], "!=", part) for part in parts[1].args)
+        return Node("intersection", tuple(holes))
     if "in" in operators or not all(is_expression(part) for part in parts):
         raise Unparsed("a relation between things that are no numbers")
     if len(parts) == 2:

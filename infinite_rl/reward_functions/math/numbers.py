@@ -146,11 +146,9 @@ def at_unit(parser: Cursor, factors: list[Node]) -> bool:
     if token.kind == "text":
         return True
     if token.kind == "word":
-        is_unit = units.is_unit(token.text)
         spelled = len(token.text) > 3 or (len(token.text) == 3 and token.spaced)
-        return is_unit or (
-            spelled and token.text.casefold() not in LITTLE_WORDS and not is_run(token.text)
-        )
+        variables = token.text.casefold() in LITTLE_WORDS or is_run(token.text)
+        return units.is_unit(token.text) or (spelled and not variables)
     # "15 m", "9.8 m/s^2": one letter with a space before it, where nothing but units follows.
     return token.kind == "name" and token.spaced and only_units_follow(parser)
 
@@ -160,9 +158,8 @@ def only_units_follow(parser: Cursor) -> bool:
     for token in parser.tokens[parser.position : -1]:
         single = token.kind == "name" and token.text in units.SINGLE_LETTERS
         unit_word = token.kind == "word" and units.is_unit(token.text)
-        if not (
-            single or unit_word or token.kind == "num" or token.text in ("/", "^", "*", "{", "}")
-        ):
+        sign = token.kind == "num" or token.text in ("/", "^", "*", "{", "}")
+        if not (single or unit_word or sign):
             return False
     return True
 
@@ -259,11 +256,8 @@ def as_letters(tokens: list[Token]) -> list[Token]:
     """The tokens with each unit of one or two letters as variables: `\\sqrt{2 g h}`, `mg/k`."""
     result: list[Token] = []
     for token in tokens:
-        if (
-            token.kind == "word"
-            and len(token.text) == 2
-            and token.text not in LITTLE_WORDS | {"in"}
-        ):
+        short = token.kind == "word" and len(token.text) == 2
+        if short and token.text not in LITTLE_WORDS | {"in"}:
             kinds = ["const" if letter in "ei" else "name" for letter in token.text]
             result += [Token(kind, part) for kind, part in zip(kinds, token.text, strict=True)]
         else:

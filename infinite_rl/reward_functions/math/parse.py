@@ -233,22 +233,16 @@ class Parser(Cursor):
         if token.kind == "op":
             if token.text == "(" and self.peek(1)[:2] == ("op", "mod"):
                 return False
-            return token.text in ("(", "{", "lfloor", "lceil") or (
-                token.text == "|" and not self.bars
-            )
+            opens = token.text in ("(", "{", "lfloor", "lceil")
+            return opens or (token.text == "|" and not self.bars)
         if token.kind == "cmd":
             return token.text in _ATOM_COMMANDS
         return token.kind in _ATOM_KINDS
 
     def composed(self, last: Node) -> bool:
         """Whether `f(g(` stands here: no product, whose factors could change their places."""
-        inner = self.peek(1).kind == "name" and self.peek(2).text == "("
-        return (
-            inner
-            and self.at("(")
-            and last.op == "sym"
-            and {last.value, self.peek(1).text} <= _NAMES
-        )
+        inner = self.at("(") and self.peek(1).kind == "name" and self.peek(2).text == "("
+        return inner and last.op == "sym" and {last.value, self.peek(1).text} <= _NAMES
 
     def multiplies(self, last: Node) -> bool:
         """Whether a numeral goes on with a product: `2!3!`, `n 2^n`, `n2^{n-1}`, not `x1^2`."""
@@ -411,9 +405,7 @@ class Parser(Cursor):
         elif opener in ("{", "\\{"):
             node = self.braces(opener)
         elif opener in ("lfloor", "lceil"):
-            node = Node(
-                "fn", (expression(self.sum()),), {"lfloor": "floor", "lceil": "ceil"}[opener]
-            )
+            node = Node("fn", (expression(self.sum()),), opener[1:])
             self.expect("r" + opener[1:])
         elif opener == "|":
             self.bars = 1
