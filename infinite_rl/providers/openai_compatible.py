@@ -188,11 +188,11 @@ class OpenAICompatibleProvider(RemoteProvider):
     def _refusal(self, code: int, body: object, response: Any = None) -> ProviderError:
         """The error that a status and its body stand for."""
         trouble = _object(_object(body).get("error")) or _object(body)
-        message = self._clean(f"{code}: {_message(body) or 'no message'}")
+        refusal = self._clean(f"{code}: {_message(body) or 'no message'}")
         error_code = str(trouble.get("code"))  # servers send a text, a number, or anything else
         if code == 402 or error_code in _UNPAID:  # also of a 429 that no waiting ends
-            return ProviderRefused(f"{self._service} wants to be paid first ({message})")
-        if failure := self._quota_or_passing(code, message, _delay(response)):
+            return ProviderRefused(f"{self._service} wants to be paid first ({refusal})")
+        if failure := self._quota_or_passing(code, refusal, _delay(response)):
             return failure
         message = str(trouble.get("message")).lower()
         if (
@@ -200,15 +200,15 @@ class OpenAICompatibleProvider(RemoteProvider):
             or any(words in message for words in _PROMPT_WORDS)
             or "flagged_input" in _object(trouble.get("metadata"))  # OpenRouter's moderation: a 403
         ):
-            return NoCompletion(f"{self._service} refused the prompt ({message})")
+            return NoCompletion(f"{self._service} refused the prompt ({refusal})")
         if code in remote.KEY_CODES:
-            return ProviderRefused(f"{self._service} refused {self._key_source} ({message})")
+            return ProviderRefused(f"{self._service} refused {self._key_source} ({refusal})")
         if code == 404:
             return ProviderRefused(
-                f"{self._service} has no model {self._model} at this address ({message}); choose "
+                f"{self._service} has no model {self._model} at this address ({refusal}); choose "
                 "another with --model_name, or mend --base_url"
             )
-        return ProviderRefused(f"{self._service} refused the request ({message})")
+        return ProviderRefused(f"{self._service} refused the request ({refusal})")
 
 
 def _checked_key(api_key: str | None, host: str) -> tuple[str, str]:

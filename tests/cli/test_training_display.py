@@ -34,7 +34,7 @@ def test_groups_that_teach_nothing_and_missing_verdicts_are_shown() -> None:
 def test_a_terminal_shows_a_bar_and_all_numbers(width: int) -> None:
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=width, color_system=None)
-    with training_display(console, 200, begun=50) as show:
+    with training_display(console, 200, first_step=50) as show:
         show(60, STEP)
     assert not isinstance(show, TrainingLines)
     shown = screen.getvalue()
@@ -50,9 +50,9 @@ def test_no_terminal_or_a_narrow_one_gets_plain_lines(console: Console) -> None:
         assert isinstance(show, TrainingLines)
 
 
-def plain(steps: int, begun: int = 0) -> tuple[TrainingLines, io.StringIO]:
+def plain(steps: int, first_step: int = 0) -> tuple[TrainingLines, io.StringIO]:
     lines = io.StringIO()
-    return TrainingLines(Console(file=lines, width=120), steps, begun), lines
+    return TrainingLines(Console(file=lines, width=120), steps, first_step), lines
 
 
 def test_plain_lines_come_every_few_seconds_and_at_the_end(
@@ -75,7 +75,7 @@ def test_the_time_left_is_reckoned_from_the_steps_of_this_process(
 ) -> None:
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    show, lines = plain(200, begun=100)
+    show, lines = plain(200, first_step=100)
     now[0] = 10
     show(110, {})
     assert lines.getvalue() == "step 110/200, 90 s left\n"
