@@ -119,7 +119,7 @@ def test_every_base_template_keeps_prompts_instructions_and_examples_as_they_are
 def marks(row: Row, name: str) -> tuple[str, float]:
     """The verdict of the row's reward on its own response, as an example of this template."""
     sample, template = sample_of(row), PROMPT_TEMPLATES[name]
-    shown = RenderedPrompt("", begun=template.begun).response(template.shown(sample))
+    shown = RenderedPrompt("", opened_thinking=template.opened_thinking).response(template.shown(sample))
     verdict = score(sample, shown, REWARDS)
     return verdict.status, verdict.format_score
 
@@ -177,12 +177,12 @@ def test_a_response_that_begins_with_its_thinking_goes_on_where_the_text_ends() 
     shown = PROMPT_TEMPLATES["r1_zero"].shown(sample_of(row))
     assert shown == trace.removeprefix("<think>")
     assert marks(row, "r1_zero") == marks(row, "chat") == ("passed", 1.0)
-    opened = RenderedPrompt("... <think>\n", begun="<think>\n")
+    opened = RenderedPrompt("... <think>\n", opened_thinking="<think>\n")
     assert opened.rest(trace) == shown.lstrip("\n")
     assert opened.rest("<think> 7 </think> 7") == " 7 </think> 7"
     assert opened.rest(shown) == shown
-    assert opened.begun + opened.rest("7") == "<think>\n\n</think>\n\n7"
-    assert RenderedPrompt("2 + 5 =", begun="2 + 5 =").rest("7") == "7"
+    assert opened.opened_thinking + opened.rest("7") == "<think>\n\n</think>\n\n7"
+    assert RenderedPrompt("2 + 5 =", opened_thinking="2 + 5 =").rest("7") == "7"
     assert RenderedPrompt("").rest(trace) == trace
 
 
@@ -335,7 +335,7 @@ OPENING = QWEN.replace("assistant\n' }}{%- endif", "assistant\n<think>\n' }}{%- 
 def test_thinking_that_the_template_opens_is_judged_with_the_completion() -> None:
     assert OPENING != QWEN
     found = render_prompt("chat", MATH, tokenizer_of(OPENING))
-    assert found.begun == "<think>\n" and found.text.endswith(found.begun)
+    assert found.opened_thinking == "<think>\n" and found.text.endswith(found.opened_thinking)
     assert found.response("6? 7.\n</think>\n\n7") == "<think>\n6? 7.\n</think>\n\n7"
 
 
