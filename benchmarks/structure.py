@@ -118,12 +118,16 @@ def files_entered(weights: str) -> list[str]:
 
 
 def imports() -> dict[str, set[str]]:
-    """What each module imports of the package, also within functions; imports for types count."""
+    """What each module imports of the package, also within functions and for types alone.
+
+    The package itself is left out: its names are loaded when they are used.
+    """
     paths = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
         for path in PACKAGE.rglob("*.py")
     }
-    return {name: {*_imports(name, path, paths)} - {name} for name, path in paths.items()}
+    face = PACKAGE.name
+    return {name: {*_imports(name, path, paths)} - {name, face} for name, path in paths.items()}
 
 
 def _imports(module: str, path: Path, paths: dict[str, Path]) -> Iterator[str]:

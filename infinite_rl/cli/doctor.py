@@ -79,7 +79,7 @@ class RunExamples(Verb):
     config_file = ""
 
     def run(self, emit: Emit) -> int:
-        from ..run_examples import is_pass, judged, run_examples
+        from ..generation.examples import is_pass, judged, run_examples
 
         show_logs()  # a sandbox that is compiled for the first time is reported
         if not emit.json:

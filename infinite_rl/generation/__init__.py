@@ -6,6 +6,7 @@
     progress.py    the record of a run: progress, run.log, run.json
     ray.py         a run on a Ray cluster, whose workers fill the shards of a folder
     rescore.py     the completions of a journal, judged again
+    examples.py    the packaged examples, judged: does this installation work?
 
 A slot becomes an attempt, its completion a sample, that and its score an outcome, and an accepted
 outcome a row.

@@ -119,7 +119,9 @@ def test_every_base_template_keeps_prompts_instructions_and_examples_as_they_are
 def marks(row: Row, name: str) -> tuple[str, float]:
     """The verdict of the row's reward on its own response, as an example of this template."""
     sample, template = sample_of(row), PROMPT_TEMPLATES[name]
-    shown = RenderedPrompt("", opened_thinking=template.opened_thinking).response(template.shown(sample))
+    shown = RenderedPrompt("", opened_thinking=template.opened_thinking).response(
+        template.shown(sample)
+    )
     verdict = score(sample, shown, REWARDS)
     return verdict.status, verdict.format_score
 
