@@ -55,7 +55,7 @@ def _append(store: Store, journal: Journal, index: int) -> None:
     call = Call(slot, task.name, "", attempt.request, index)
     journal.complete(call, Source(lambda *_: completion))
     score = RewardFunctionScore(1.0, 1.0, status="passed")
-    store.settle(Outcome(attempt, Sample("math", prompt, answer, response), score, completion))
+    store.append(Outcome(attempt, Sample("math", prompt, answer, response), score, completion))
 
 
 def filled(folder: Path, rows: int) -> list[tuple[int, float]]:

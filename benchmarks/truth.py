@@ -33,7 +33,11 @@ from infinite_rl.inference.journal import answers
 from infinite_rl.layout import fenced, render, tagged
 from infinite_rl.store import DATASET, FAILED
 from infinite_rl.types import Completion
-from infinite_rl.verification.self_consistency import MAX_SOLUTIONS, ConsistencyResult, decide
+from infinite_rl.verification.self_consistency import (
+    MAX_SOLUTIONS,
+    ConsistencyResult,
+    rejection_reason,
+)
 
 AT_FAULT, BENT = 0.15, 0.3  # of the author's tasks; of its repairs
 ACCURACIES, MEETINGS = (0.9, 0.7, 0.5), (0.0, 0.2, 0.5)
@@ -52,7 +56,7 @@ class Course(NamedTuple):
 
 
 def sequential(agree: float, rival: float, *, repaired: bool = False) -> Course:
-    """Two solutions, then one after another until `decide` ends it.
+    """Two solutions, then one after another until `rejection_reason` ends it.
 
     Each agrees with the row with probability `agree`, with one rival answer with `rival`, and else
     with nothing.
@@ -63,7 +67,7 @@ def sequential(agree: float, rival: float, *, repaired: bool = False) -> Course:
         sampled, agreeing, against, alone, chance = courses.pop()
         if sampled >= 2:
             result = ConsistencyResult(sampled, sampled, agreeing, max(against, min(1, alone)))
-            fault = decide(result, max_solutions=MAX_SOLUTIONS, repaired=repaired)
+            fault = rejection_reason(result, max_solutions=MAX_SOLUTIONS, repaired=repaired)
             if fault is not None:
                 accepted += chance * (fault == "")
                 solutions += chance * sampled

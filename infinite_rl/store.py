@@ -198,7 +198,7 @@ class Store:
         """Whether a row has this prompt, up to case and white space."""
         return _key(prompt) in self._keys
 
-    def settle(self, outcome: Outcome) -> Outcome:
+    def append(self, outcome: Outcome) -> Outcome:
         """Append an outcome to the data set or to the failures, and return it.
 
         An accepted one is rejected as a duplicate if a row has its prompt.

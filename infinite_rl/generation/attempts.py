@@ -36,7 +36,7 @@ from ..verification.self_consistency import (
     INITIAL_SOLUTIONS,
     MIN_AGREEMENT,
     IndependentSolutions,
-    decide,
+    rejection_reason,
     solver_request,
 )
 from ..verification.self_test import empty_response, self_test
@@ -306,7 +306,7 @@ class AttemptRunner:
         while fault is None:
             solutions.add(self._solutions(outcome, list(itertools.islice(free, wanted))))
             result, wanted = solutions.result(), 1
-            fault = decide(
+            fault = rejection_reason(
                 result,
                 consistency.min_agreement,
                 max_solutions=consistency.count,

@@ -195,7 +195,7 @@ class _Rescorer:
                         if isinstance(outcome, _Missing):
                             rescored.unproven += 1
                         elif outcome:
-                            outcome = store.settle(outcome)
+                            outcome = store.append(outcome)
                             present = str(outcome.attempt.slot) in before
                             rescored.kept += outcome.accepted and present
                             rescored.gained += outcome.accepted and not present

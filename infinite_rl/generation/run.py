@@ -296,7 +296,7 @@ class Run:
 
     def _settle(self, outcome: Outcome) -> None:
         self.progress.calls = self.journal.answered
-        outcome = self.store.settle(outcome)
+        outcome = self.store.append(outcome)
         slot = outcome.attempt.slot
         if outcome.accepted:
             logger.debug("%s accepted", slot)

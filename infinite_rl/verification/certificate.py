@@ -58,7 +58,7 @@ class ReprovedRow(NamedTuple):
 class _Row(NamedTuple):
     number: int
     sample: Sample
-    recorded: Mapping[str, str]
+    columns: Mapping[str, str]
 
 
 def reprove(
@@ -95,7 +95,7 @@ def reprove(
 
 
 def _changes(row: _Row, judge: Mapping[str, Any]) -> str:
-    pairs = [(name, row.recorded.get(name), judge.get(name)) for name in _VERSIONS]
+    pairs = [(name, row.columns.get(name), judge.get(name)) for name in _VERSIONS]
     return "; ".join(
         f"{name} was {then}, is {now}" for name, then, now in pairs if then and now and then != now
     )
@@ -111,7 +111,7 @@ def _faults(
     groups: dict[str, list[_Row]] = {}
     for row in rows:
         task = kinds.get((row.sample.type, row.sample.language))
-        if row.recorded.get("id") != row.sample.id:
+        if row.columns.get("id") != row.sample.id:
             faults[row.number] = f"its id is not the hash of its content, {row.sample.id}"
         elif task is None or task.reward not in rewards:
             kind = " ".join(filter(None, (row.sample.type, row.sample.language)))
@@ -138,15 +138,15 @@ def _fault(
     if empty.passed:
         return "its reference accepts an empty solution"
     for name in _SCORES:
-        recorded = row.recorded.get(name, "")
-        if recorded and not _is_close(recorded, getattr(score, name)):
-            return f"its {name} is {getattr(score, name)!r}, and {recorded!r} is recorded"
-    return self_test(sample, reward).fault if row.recorded.get("verifier_recall") else ""
+        expected = row.columns.get(name, "")
+        if expected and not _is_close(expected, getattr(score, name)):
+            return f"its {name} is {getattr(score, name)!r}, and {expected!r} is recorded"
+    return self_test(sample, reward).fault if row.columns.get("verifier_recall") else ""
 
 
-def _is_close(recorded: str, value: float) -> bool:
+def _is_close(expected: str, value: float) -> bool:
     """Whether a recorded score equals this one up to rounding, which differs between libraries."""
     try:
-        return math.isclose(float(recorded), value, abs_tol=1e-9)
+        return math.isclose(float(expected), value, abs_tol=1e-9)
     except ValueError:
         return False

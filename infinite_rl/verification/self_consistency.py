@@ -194,7 +194,7 @@ def judge_solutions(
     return solutions.result()
 
 
-def decide(
+def rejection_reason(
     result: ConsistencyResult,
     min_agreement: float = MIN_AGREEMENT,
     *,
@@ -236,18 +236,18 @@ def decide(
     if rival >= max(2, enough):
         return _refusal(result, enough)
 
-    def kept(agreeing: int, rival: int, judged: int) -> bool:
+    def is_enough(agreeing: int, rival: int, judged: int) -> bool:
         needed = max(1, math.ceil(min_agreement * judged - _ROUNDING))
         needed = max(needed, min(_MIN_FOR_REPAIRED, limit)) if repaired else needed
         ahead = agreeing > rival or rival <= 1
         return judged >= min(2, limit) and agreeing >= needed and ahead
 
     if not left:
-        return "" if kept(agreeing, rival, judged) else _refusal(result, enough)
-    if not kept(agreeing + left, rival, judged + left):
+        return "" if is_enough(agreeing, rival, judged) else _refusal(result, enough)
+    if not is_enough(agreeing + left, rival, judged + left):
         return _refusal(result, enough)
     # The worst cases: no answers at all, or all on the other side.
-    worst = (kept(agreeing, rival, judged), kept(agreeing, rival + left, judged + left))
+    worst = (is_enough(agreeing, rival, judged), is_enough(agreeing, rival + left, judged + left))
     return "" if all(worst) else None
 
 

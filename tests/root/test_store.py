@@ -55,14 +55,14 @@ def outcome(
 def fill(folder: Path, *prompts: str) -> None:
     with Store(folder) as store:
         for index, prompt in enumerate(prompts):
-            store.settle(outcome(prompt, index=index))
+            store.append(outcome(prompt, index=index))
 
 
 @pytest.mark.parametrize("text", UGLY, ids=lambda text: ascii(text)[:20])
 def test_every_text_survives_the_round_trip(tmp_path: Path, text: str) -> None:
     with Store(tmp_path) as store:
-        store.settle(outcome("before" + text, answer=text, response=text))
-        store.settle(outcome("after", index=1))
+        store.append(outcome("before" + text, answer=text, response=text))
+        store.append(outcome("after", index=1))
     rows = load_dataset(tmp_path)
     assert list(rows["answer"]) == [text, "5"]
     assert list(rows["response"]) == [text, "r"]
@@ -106,7 +106,7 @@ def test_failures_of_an_earlier_version_are_read_and_gone_on_with(tmp_path: Path
     with Store(tmp_path) as store:
         for index, text in enumerate(UGLY):
             failed = outcome("p", index=index, answer=text, response=text)
-            store.settle(failed.rejected("wrong", "expected 5"))
+            store.append(failed.rejected("wrong", "expected 5"))
     written = (tmp_path / FAILED).read_bytes()
     without_later_columns(tmp_path / FAILED, FAILED_COLUMNS, FAILED_LATER)
     earlier = (tmp_path / FAILED).read_bytes()
@@ -116,7 +116,7 @@ def test_failures_of_an_earlier_version_are_read_and_gone_on_with(tmp_path: Path
     (tmp_path / FAILED).write_bytes(earlier + b'math,"half a r')
     with Store(tmp_path) as store:
         assert len(store.rejected) == len(UGLY)
-        store.settle(outcome("q", index=99).rejected("wrong", ""))
+        store.append(outcome("q", index=99).rejected("wrong", ""))
     *rows, new = read_rows(tmp_path / FAILED, FAILED_COLUMNS)
     assert [(row["answer"], row["response"]) for row in rows] == [(text, text) for text in UGLY]
     assert {(row["reason"], row["model"]) for row in rows} == {("", "")}
@@ -129,7 +129,7 @@ def test_an_earlier_file_stays_as_it_is_where_its_new_columns_have_no_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Store(tmp_path) as store:
-        store.settle(outcome("p").rejected("wrong", "no"))
+        store.append(outcome("p").rejected("wrong", "no"))
     without_later_columns(tmp_path / FAILED, FAILED_COLUMNS, FAILED_LATER)
     earlier = (tmp_path / FAILED).read_bytes()
 
@@ -141,14 +141,14 @@ def test_an_earlier_file_stays_as_it_is_where_its_new_columns_have_no_room(
         patch.setattr("infinite_rl.files.logs.os.fsync", full)
         for index in (1, 2):
             with pytest.raises(StoreError, match="No space left on device"):
-                store.settle(outcome("q", index=index).rejected("wrong", "no"))
+                store.append(outcome("q", index=index).rejected("wrong", "no"))
     assert (tmp_path / FAILED).read_bytes() == earlier
     assert not list(tmp_path.glob("*.part"))
 
 
 def test_a_row_is_on_disk_as_soon_as_it_is_accepted(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
-        store.settle(outcome("first"))
+        store.append(outcome("first"))
         assert list(load_dataset(tmp_path)["prompt"]) == ["first"]
 
 
@@ -166,7 +166,7 @@ def test_a_file_cut_at_any_byte_loses_only_the_row_that_was_cut(tmp_path: Path) 
         whole_rows = max(0, sum(end <= cut for end in ends[1:]) - 1)
         with Store(folder) as store:
             assert store.counts["math"] == whole_rows
-            store.settle(outcome("after the cut", index=9))
+            store.append(outcome("after the cut", index=9))
         assert len(load_dataset(folder)) == whole_rows + 1
         aside = folder / (DATASET + ".torn")
         lost = data[:cut][max(end for end in ends if end <= cut) :]
@@ -253,8 +253,8 @@ def test_a_damaged_row_in_the_middle_is_refused_and_left_alone(tmp_path: Path) -
 @pytest.mark.parametrize("name", [DATASET, FAILED])
 def test_a_row_whose_slot_was_changed_is_refused(tmp_path: Path, name: str) -> None:
     with Store(tmp_path) as store:
-        store.settle(outcome("one"))
-        store.settle(outcome("one", index=1))
+        store.append(outcome("one"))
+        store.append(outcome("one", index=1))
     path = tmp_path / name
     path.write_bytes(re.sub(rb"math/\d/", b"math/x/", path.read_bytes()))
     with pytest.raises(StoreError, match=rf"{name} is damaged \(the slot 'math/x/0/0'\)"):
@@ -265,7 +265,7 @@ def test_a_family_may_have_a_stroke_in_its_name(tmp_path: Path) -> None:
     made = outcome("p")
     attempt = replace(made.attempt, slot=Slot("a/b", 7))
     with Store(tmp_path) as store:
-        store.settle(replace(made, attempt=attempt, sample=replace(made.sample, type="a/b")))
+        store.append(replace(made, attempt=attempt, sample=replace(made.sample, type="a/b")))
     with Store(tmp_path) as store:
         assert (store.counts, store.filled) == ({"a/b": 1}, {"a/b": {7}})
 
@@ -283,9 +283,9 @@ def test_a_row_with_a_prompt_that_exists_is_a_duplicate_unless_rejected_before(
 ) -> None:
     wrong = outcome("2 + 3?", index=2).rejected("wrong", "it is 6")
     with Store(tmp_path) as store:
-        assert store.settle(outcome("2 + 3?")).accepted
-        again = store.settle(outcome("2 +  3?", index=1))
-        assert store.settle(wrong) is wrong
+        assert store.append(outcome("2 + 3?")).accepted
+        again = store.append(outcome("2 +  3?", index=1))
+        assert store.append(wrong) is wrong
     assert (again.reason, again.score.error_msg) == ("duplicate", "a row has this prompt")
     assert [row["slot"] for row in read_rows(tmp_path / DATASET)] == ["math/0/0/0"]
     failed, _ = read_rows(tmp_path / FAILED)
@@ -320,12 +320,12 @@ def test_a_full_disk_leaves_no_half_row(tmp_path: Path, monkeypatch: pytest.Monk
             return getattr(self.file, name)
 
     with Store(tmp_path) as store:
-        store.settle(outcome("kept"))
+        store.append(outcome("kept"))
         monkeypatch.setattr(store._accepted, "_file", Full(store._accepted._file))
         with pytest.raises(StoreError, match="No space left on device; nothing was lost"):
-            store.settle(outcome("does not fit", index=1))
+            store.append(outcome("does not fit", index=1))
         monkeypatch.undo()
-        store.settle(outcome("fits again", index=1))
+        store.append(outcome("fits again", index=1))
     assert [row["prompt"] for row in read_rows(tmp_path / DATASET)] == ["kept", "fits again"]
 
 
@@ -350,9 +350,9 @@ def test_what_was_rejected_is_known_again_until_its_sample_has_a_row(tmp_path: P
         reason="wrong",
     )
     with Store(tmp_path) as store:
-        store.settle(wrong)
-        store.settle(replace(wrong, attempt=replace(wrong.attempt, slot=Slot("math", 8))))
-        store.settle(outcome("q", index=8))
+        store.append(wrong)
+        store.append(replace(wrong, attempt=replace(wrong.attempt, slot=Slot("math", 8))))
+        store.append(outcome("q", index=8))
     with Store(tmp_path) as store:
         ((slot, known),) = store.rejected.items()
         again = known.outcome(wrong.attempt)
@@ -370,7 +370,7 @@ def test_a_failure_keeps_its_raw_text_and_reason(tmp_path: Path) -> None:
         "wrong",
     )
     with Store(tmp_path) as store:
-        store.settle(failed)
+        store.append(failed)
     rows = list(read_rows(tmp_path / FAILED, FAILED_COLUMNS))
     assert rows == [
         {
@@ -394,10 +394,10 @@ def test_a_failure_keeps_its_raw_text_and_reason(tmp_path: Path) -> None:
 def test_what_is_not_known_of_an_outcome_is_empty(tmp_path: Path) -> None:
     made = replace(outcome("p"), completion=None)
     with Store(tmp_path) as store:
-        store.settle(made)
-        store.settle(outcome("p", index=1))
-        store.settle(replace(made.rejected("wrong", ""), sample=replace(made.sample, prompt="q")))
-        store.settle(replace(outcome("r"), completion=Completion("raw", "m", cost=0.25)))
+        store.append(made)
+        store.append(outcome("p", index=1))
+        store.append(replace(made.rejected("wrong", ""), sample=replace(made.sample, prompt="q")))
+        store.append(replace(outcome("r"), completion=Completion("raw", "m", cost=0.25)))
     row, priced = read_rows(tmp_path / DATASET)
     assert {row[column] for column in ("model", "cost", *CERTIFICATE_COLUMNS)} == {""}
     assert (priced["model"], priced["cost"]) == ("m", "0.25")
@@ -427,7 +427,7 @@ def test_what_is_written_for_debugging_is_there_exactly(tmp_path: Path) -> None:
 def test_a_row_gives_its_sample_back(tmp_path: Path) -> None:
     made = outcome("p")
     with Store(tmp_path) as store:
-        store.settle(made)
+        store.append(made)
     row = next(read_rows(tmp_path / DATASET))
     assert sample_of(row) == made.sample
     assert row["id"] == made.sample.id

@@ -14,7 +14,7 @@ from infinite_rl.reward_functions.coding.reference import Cases, Tests, read_ref
 from infinite_rl.types import Completion, Sample
 from infinite_rl.verification.differential import Differences, Differential, same_value
 from infinite_rl.verification.inputs import CallInput, call_inputs, stdin_inputs
-from infinite_rl.verification.self_consistency import decide, judge_solutions
+from infinite_rl.verification.self_consistency import judge_solutions, rejection_reason
 
 CODING = CodingRewardFunction()
 TOP = "def top(xs, k):\n    return sorted(xs)[-k:]"
@@ -202,12 +202,12 @@ def test_a_lone_difference_counts_against_a_row_and_a_shared_one_drops_it() -> N
         solution(TOP),
         solution(TOP.replace("sorted(xs)[-k:]", "sorted(xs)[len(xs) - k:]")),
     )
-    assert decide(judge_solutions(sample, [honest], CODING), max_solutions=4) is None
+    assert rejection_reason(judge_solutions(sample, [honest], CODING), max_solutions=4) is None
     found = judge_solutions(sample, [honest, again], CODING)
     assert (found.agreeing, found.rival) == (0, 2)
-    assert "generated input" in (decide(found, max_solutions=4) or "")
+    assert "generated input" in (rejection_reason(found, max_solutions=4) or "")
     right = row(TOP, {"tests": tests})
-    assert decide(judge_solutions(right, [honest, honest], CODING), max_solutions=4) == ""
+    assert rejection_reason(judge_solutions(right, [honest, honest], CODING), max_solutions=4) == ""
 
 
 def test_outside_the_tests_range_a_lone_difference_says_nothing() -> None:

@@ -15,9 +15,9 @@ from infinite_rl.tasks import TASKS
 from infinite_rl.types import Completion, Sample
 from infinite_rl.verification.self_consistency import (
     ConsistencyResult,
-    decide,
     default_system_prompt,
     judge_solutions,
+    rejection_reason,
     solver_request,
 )
 
@@ -87,14 +87,14 @@ def test_a_solution_that_was_cut_off_says_nothing_of_the_answer() -> None:
     cut = Completion("Let me see: <answer>7", "m", finish_reason="length")
     result = judge_solutions(ROW, [cut, cut, *said("1/2", "1/2")], MATH)
     assert (result.judged, result.agreement, result.solve_rate) == (2, 1.0, 0.5)
-    assert decide(result) == ""
+    assert rejection_reason(result) == ""
 
 
 def test_a_solution_that_could_not_be_judged_says_nothing_of_the_answer() -> None:
     unreadable = Sample("math", "p", "((", "r")
     result = judge_solutions(unreadable, said("1", "2"), MATH)
     assert (result.requested, result.judged) == (2, 0)
-    assert decide(result) == "none of 2 independent solutions came to an end"
+    assert rejection_reason(result) == "none of 2 independent solutions came to an end"
 
 
 def program(body: str) -> Completion:
@@ -115,38 +115,46 @@ def test_programs_agree_by_what_they_do() -> None:
 
 
 def test_the_first_answer_that_two_share_decides() -> None:
-    assert decide(judged("1/2", "0.5"), max_solutions=4) == ""
-    assert decide(judged("1/2", "3", "0.5"), max_solutions=4) == ""
+    assert rejection_reason(judged("1/2", "0.5"), max_solutions=4) == ""
+    assert rejection_reason(judged("1/2", "3", "0.5"), max_solutions=4) == ""
     refused = "0 of 2 independent solutions agree with the answer, and 2 on another one: 3"
-    assert decide(judged("3", "3.0"), max_solutions=4) == refused
-    assert decide(judged("1/2", "1/2", "3", "3.0")), "no more than another answer has"
+    assert rejection_reason(judged("3", "3.0"), max_solutions=4) == refused
+    assert rejection_reason(judged("1/2", "1/2", "3", "3.0")), "no more than another answer has"
 
 
 def test_another_is_asked_for_only_while_it_can_change_the_decision() -> None:
     for open_ in (judged("1/2", "3"), judged("3", "4"), judged("1/2", "3", "4")):
-        assert decide(open_, max_solutions=4) is None
-    assert decide(judged("3", "4", "5"), max_solutions=4) is None, "one that agrees would keep it"
-    assert decide(judged("3", "4", "5"), max_solutions=4, repaired=True), "but not a repaired row"
-    assert decide(judged("3", "4"), max_solutions=2).startswith(
+        assert rejection_reason(open_, max_solutions=4) is None
+    assert rejection_reason(judged("3", "4", "5"), max_solutions=4) is None, (
+        "one that agrees would keep it"
+    )
+    assert rejection_reason(judged("3", "4", "5"), max_solutions=4, repaired=True), (
+        "but not a repaired row"
+    )
+    assert rejection_reason(judged("3", "4"), max_solutions=2).startswith(
         "0 of 2 independent solutions agree"
     )
-    assert decide(judged("1/2"), max_solutions=1) == ""
-    assert decide(judged("2"), max_solutions=1)
+    assert rejection_reason(judged("1/2"), max_solutions=1) == ""
+    assert rejection_reason(judged("2"), max_solutions=1)
 
 
 def test_where_no_answer_is_shared_one_that_agrees_keeps_a_row_that_was_not_repaired() -> None:
     scattered = judged("1/2", "2", "3", "4")
-    assert decide(scattered) == ""
-    assert decide(scattered, repaired=True).startswith("1 of 4 independent solutions agree")
-    assert decide(judged("1/2", "2", "3", "0.5"), repaired=True) == ""
-    assert decide(judged("2", "3", "4", "5")).startswith("0 of 4 independent solutions agree")
+    assert rejection_reason(scattered) == ""
+    assert rejection_reason(scattered, repaired=True).startswith(
+        "1 of 4 independent solutions agree"
+    )
+    assert rejection_reason(judged("1/2", "2", "3", "0.5"), repaired=True) == ""
+    assert rejection_reason(judged("2", "3", "4", "5")).startswith(
+        "0 of 4 independent solutions agree"
+    )
 
 
 def test_no_outcome_of_the_solutions_that_are_not_asked_for_would_change_the_decision() -> None:
     """Every course of up to six solutions: the decision that ends it is that of all its ends."""
 
     def ends(asked: int, agreeing: int, rival: int, scattered: int, **rule: Any) -> set[bool]:
-        found = decide(
+        found = rejection_reason(
             ConsistencyResult(asked, asked, agreeing, max(rival, min(1, scattered))), **rule
         )
         if found is not None and asked >= 2:
@@ -170,7 +178,7 @@ def test_no_outcome_of_the_solutions_that_are_not_asked_for_would_change_the_dec
                     for asked in range(2, most):
                         for rival in range(asked - agreeing + 1 if agreeing <= asked else 0):
                             result = ConsistencyResult(asked, asked, agreeing, rival)
-                            if decide(result, **rule) is None:
+                            if rejection_reason(result, **rule) is None:
                                 left = asked - agreeing - rival
                                 found = ends(asked, agreeing, rival, left, **rule)
                                 assert found == {True, False}, (rule, result)
@@ -178,15 +186,15 @@ def test_no_outcome_of_the_solutions_that_are_not_asked_for_would_change_the_dec
 
 def test_the_share_that_must_agree_can_be_chosen() -> None:
     result = judged("1/2", "1/2", "1/2", "4")
-    assert decide(result, 0.75) == ""
-    assert decide(result, 0.76) == (
+    assert rejection_reason(result, 0.75) == ""
+    assert rejection_reason(result, 0.76) == (
         "3 of 4 independent solutions agree with the answer, which is not enough; most say 1/2"
     )
-    assert decide(ConsistencyResult(100, 100, 7), 0.07) == ""
+    assert rejection_reason(ConsistencyResult(100, 100, 7), 0.07) == ""
     for share in (-0.1, 1.1, float("nan")):
         with pytest.raises(UsageError):
-            decide(result, share)
+            rejection_reason(result, share)
 
 
 def test_solutions_that_were_cut_off_do_not_make_one_enough() -> None:
-    assert decide(ConsistencyResult(requested=4, judged=1, agreeing=1))
+    assert rejection_reason(ConsistencyResult(requested=4, judged=1, agreeing=1))

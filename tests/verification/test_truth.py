@@ -16,7 +16,7 @@ from benchmarks.truth import (
     sequential,
     unverified,
 )
-from infinite_rl.verification.self_consistency import decide
+from infinite_rl.verification.self_consistency import rejection_reason
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_the_rule_lets_in_and_loses_no_more_than_it_may(
 
 
 def test_the_probabilities_of_the_rules_docstring_are_its_own() -> None:
-    lines = (decide.__doc__ or "").splitlines()
+    lines = (rejection_reason.__doc__ or "").splitlines()
     kept, let_in = (line.split()[-3:] for line in lines if "rows kept  " in line)
     for column, accuracy in enumerate((0.5, 0.7, 0.9)):
         miss = (1 - accuracy) * 0.2
