@@ -251,11 +251,11 @@ class _Ticker:
         self._wake.notify()
 
     def _catch_up(self) -> None:
-        owed = int((time.monotonic() - self._ticked_at) / TICK_S)
-        for _ in range(owed):
+        ticks = int((time.monotonic() - self._ticked_at) / TICK_S)
+        for _ in range(ticks):
             for engine in self._engines:
                 engine.increment_epoch()
-        self._ticked_at += owed * TICK_S
+        self._ticked_at += ticks * TICK_S
 
     def _tick(self) -> None:
         while True:

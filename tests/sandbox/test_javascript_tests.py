@@ -33,14 +33,14 @@ def test_an_assertion_is_cut_where_it_names_what_a_program_can_have_made(
 ) -> None:
     reading = read_test(test)
     assert f"{reading.reporter}(0, {beside})" in reading.source
-    assert [away in asked.script for asked in reading.asked.values()] == [True]
+    assert [away in item.script for item in reading.assertions.values()] == [True]
 
 
 @tables
 def test_what_is_no_such_assertion_stays_as_it_is(test: str) -> None:
     known = 'const assert = require("assert");'
     assert read_test(test).source.removeprefix(known) == test
-    assert read_test(test).asked == {}
+    assert read_test(test).assertions == {}
 
 
 def test_an_assert_that_nobody_declared_is_the_module(guest: JavaScriptGuest) -> None:
@@ -65,14 +65,14 @@ def test_lines_stay_where_they_are() -> None:
 @tables
 def test_what_every_run_reaches_is_required(test: str, required: bool) -> None:
     reading = read_test(test, "f" if "check" in test else "")
-    assert [asked.required for asked in reading.asked.values()] == [required]
+    assert [item.required for item in reading.assertions.values()] == [required]
 
 
 @tables
 def test_values_reach_the_judge_as_they_are(guest: JavaScriptGuest, value: str) -> None:
     test = f"require('assert').deepStrictEqual(f(), {value})"
     other = "require('assert').notDeepStrictEqual(f(), [0, 0])"
-    assert len(read_test(test).asked) == 1
+    assert len(read_test(test).assertions) == 1
     assert judged(guest, f"function f() {{ return {value} }}", test, other) == ["", ""]
 
 

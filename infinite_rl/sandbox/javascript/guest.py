@@ -31,7 +31,7 @@ from ..runtimes import (
 from .machine import ASYNC_SCRIPT, GLOBAL_SCRIPT, Constants, Machine, OutOfMemory
 from .modules import as_script, lending
 from .tests import TestReading, read_call, read_test
-from .verdicts import Ended, Question, Returned, Verdicts
+from .verdicts import Ended, ReportedAssertion, Returned, Verdicts
 
 _RECOVERY_S = 0.1  # for handing over, after a trap, what was printed before it
 _UNSETTLED = 13  # Node's exit code where a top-level await never ends
@@ -85,17 +85,19 @@ class JavaScriptGuest:
         run = self._in_instance(program, limits, _Run.start)
         if run is None:  # it does not even hold the engine itself
             return Execution("", "out of memory\n", 1, "memory")
-        tests = self._verdicts.results(run.ended, lambda questions: self._judge(questions, limits))
+        tests = self._verdicts.results(
+            run.ended, lambda assertions: self._judge(assertions, limits)
+        )
         return run.execution(time.monotonic() - started, tests)
 
-    def _judge(self, questions: Sequence[Question], limits: Limits) -> Sequence[str]:
+    def _judge(self, assertions: Sequence[ReportedAssertion], limits: Limits) -> Sequence[str]:
         """Why each assertion fails, or "", decided in an instance where no program ran.
 
-        Shorter than `questions` if a limit was met.
+        Shorter than `assertions` if a limit was met.
         """
-        answers: list[str] = []
-        self._in_instance(Program(""), limits, lambda run: run.judge(questions, answers))
-        return answers
+        messages: list[str] = []
+        self._in_instance(Program(""), limits, lambda run: run.judge(assertions, messages))
+        return messages
 
     def _in_instance(
         self, program: Program, limits: Limits, work: Callable[[_Run], None]
@@ -171,18 +173,18 @@ class _Run:
         except (Trap, WasmtimeError) as trap:
             self._trapped(trap)
 
-    def judge(self, questions: Sequence[Question], answers: list[str]) -> None:
-        """Append to `answers` why each assertion fails, or "", as far as the limits allow."""
+    def judge(self, assertions: Sequence[ReportedAssertion], messages: list[str]) -> None:
+        """Append to `messages` why each assertion fails, or "", as far as the limits allow."""
         with suppress(OutOfMemory, Trap, WasmtimeError):
             self._machine.drive("arm")
-            for question in questions:
-                answers.append(self._answer(question))
+            for assertion in assertions:
+                messages.append(self._answer(assertion))
 
-    def _answer(self, question: Question) -> str:
+    def _answer(self, assertion: ReportedAssertion) -> str:
         machine = self._machine
-        if machine.drive("give", machine.new_string(question.values)) is None:
+        if machine.drive("give", machine.new_string(assertion.values)) is None:
             return self._message(machine.drive("explain", machine.exception()))
-        message = self._ended(machine.evaluate(question.script, "test_name", GLOBAL_SCRIPT))
+        message = self._ended(machine.evaluate(assertion.script, "test_name", GLOBAL_SCRIPT))
         machine.drive("arm")
         return message
 
@@ -279,7 +281,7 @@ class _Run:
         entry = self._program.entry_point
         call = f"\n;check({entry});" if entry else ""
         reporter = ""
-        if test.asked:
+        if test.assertions:
             name = f"${secrets.token_hex(16)}"
             if machine.drive("offer", machine.new_string(name)) is None:
                 return self._message(machine.drive("explain", machine.exception()))

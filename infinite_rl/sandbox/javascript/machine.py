@@ -35,12 +35,12 @@ class Constants:
 
     def __init__(self, prepared: InstancePre, store: Store) -> None:
         exports = prepared.instantiate(store).exports(store)
-        found = [(name, exports[name]) for name in exports]
+        exported = [(name, exports[name]) for name in exports]
         self._values: Mapping[str, int] = {
-            name: int(item.value(store)) for name, item in found if isinstance(item, Global)
+            name: int(item.value(store)) for name, item in exported if isinstance(item, Global)
         }
         self.signatures: Mapping[str, Signature] = {
-            name: _signature(item, store) for name, item in found if isinstance(item, Func)
+            name: _signature(item, store) for name, item in exported if isinstance(item, Func)
         }
 
     def __getitem__(self, name: str) -> int:
@@ -65,12 +65,12 @@ class Machine:
 
     def _export(self, name: str) -> Any:
         # `Instance.exports` looks up all of them, which takes half as long as a short program.
-        found, text = ffi.wasmtime_extern_t(), name.encode()
+        extern, text = ffi.wasmtime_extern_t(), name.encode()
         if not ffi.wasmtime_instance_export_get(
-            self.store._context(), byref(self._instance._instance), text, len(text), byref(found)
+            self.store._context(), byref(self._instance._instance), text, len(text), byref(extern)
         ):
             raise KeyError(name)
-        return found.of
+        return extern.of
 
     def call(self, name: str, *arguments: float) -> Any:
         """What one of the module's functions returns, None where it returns nothing."""

@@ -90,17 +90,17 @@ def lending(texts: Sequence[str]) -> str:
     if not REQUIRES_PROGRAM.search(source):
         return ""
     script = "\n".join(map(as_script, texts))
-    pairs = {found["name"]: found["name"] for found in _MEMBER.finditer(script)}
-    for found in _PICKED.finditer(script):
-        pairs |= {name: name for name in _keys(found["names"])}
-    whole = {found["name"] for found in _WHOLE.finditer(script)}
-    for found in _OF_A_NAME.finditer(script):
-        if (found["owner"] or found["source"]) in whole:
-            names = [found["member"]] if found["member"] else _keys(found["names"])
+    pairs = {match["name"]: match["name"] for match in _MEMBER.finditer(script)}
+    for match in _PICKED.finditer(script):
+        pairs |= {name: name for name in _keys(match["names"])}
+    whole = {match["name"] for match in _WHOLE.finditer(script)}
+    for match in _OF_A_NAME.finditer(script):
+        if (match["owner"] or match["source"]) in whole:
+            names = [match["member"]] if match["member"] else _keys(match["names"])
             pairs |= {name: name for name in names}
     pairs.pop("default", None)
-    for found in _DEFAULTED.finditer(script):
-        pairs["default"] = found["name"]
+    for match in _DEFAULTED.finditer(script):
+        pairs["default"] = match["name"]
     added = "".join(
         f'try {{ if (!("{key}" in own)) own["{key}"] = {name}; }} catch {{}}\n'
         for key, name in pairs.items()
@@ -111,8 +111,8 @@ def lending(texts: Sequence[str]) -> str:
 def _keys(names: str) -> Iterator[str]:
     """The keys of a pattern such as `a, b: c, d = 1`."""
     for part in names.split(","):
-        if found := re.match(rf"\s*({_NAME})\s*(?:[:=]|$)", part):
-            yield found[1]
+        if match := re.match(rf"\s*({_NAME})\s*(?:[:=]|$)", part):
+            yield match[1]
 
 
 def _edits(source: str) -> Iterator[tuple[int, int, str, str]]:
@@ -144,23 +144,23 @@ def _keywords(source: str) -> Iterator[tuple[int, bool]]:
 
 
 def _imported(source: str, start: int) -> tuple[int, str, str]:
-    found = _IMPORT.match(source, start)
-    if found is None:
+    match = _IMPORT.match(source, start)
+    if match is None:
         raise _NotAModule
-    required = f"require({found['source']})"
-    clause = _without_comments(found["clause"])
+    required = f"require({match['source']})"
+    clause = _without_comments(match["clause"])
     if not clause:
-        return found.end(), f"{required};", ""
+        return match.end(), f"{required};", ""
     shape = _CLAUSE.fullmatch(clause.removesuffix("from").rstrip())
     if shape is None or not clause.endswith("from"):
         raise _NotAModule
-    made = [f"{shape['whole']} = {required}"] if shape["whole"] else []
+    bindings = [f"{shape['whole']} = {required}"] if shape["whole"] else []
     if shape["default"]:
-        made.append(f"{shape['default']} = {required}.default ?? {required}")
+        bindings.append(f"{shape['default']} = {required}.default ?? {required}")
     for inner, outer in _pairs(shape["names"] or ""):
         value = f"{required}.default ?? {required}" if inner == "default" else f"{required}.{inner}"
-        made.append(f"{outer} = {value}")
-    return found.end(), f"const {', '.join(made)};" if made else f"{required};", ""
+        bindings.append(f"{outer} = {value}")
+    return match.end(), f"const {', '.join(bindings)};" if bindings else f"{required};", ""
 
 
 def _exported(source: str, start: int) -> tuple[int, str, str]:
@@ -186,7 +186,7 @@ def _without_comments(clause: str) -> str:
 
 def _pairs(names: str) -> list[tuple[str, str]]:
     """`a, b as c` as (inside the exporting module, outside of it)."""
-    found = [_RENAMED.fullmatch(name.strip()) for name in names.split(",") if name.strip()]
-    if None in found:
+    matches = [_RENAMED.fullmatch(name.strip()) for name in names.split(",") if name.strip()]
+    if None in matches:
         raise _NotAModule
-    return [(pair["inner"], pair["outer"] or pair["inner"]) for pair in found if pair]
+    return [(pair["inner"], pair["outer"] or pair["inner"]) for pair in matches if pair]

@@ -39,8 +39,8 @@ def runner_of(test: str, setup: str = "", own: tuple[str, ...] = ()) -> str:
     imported = before.imported() or text.imported()
     if imported:
         return imported
-    known = {*own, *before.defined(), *text.defined()}
-    called = sorted({name for name in text.runner_calls() if name not in known})
+    defined_names = {*own, *before.defined(), *text.defined()}
+    called = sorted({name for name in text.runner_calls() if name not in defined_names})
     if not called or text.asserts_itself():
         return ""
     return " and ".join(called)
@@ -94,9 +94,9 @@ class _Text:
                 continue
             outer = self._outer[n]
             closing = self._partner.get(outer, -1)
-            taken = outer >= 0 and self._text(closing + 1) in ("=", "from")
+            destructured = outer >= 0 and self._text(closing + 1) in ("=", "from")
             declared = self._text(n - 1) in ("function", "*", "class", "import", "let", "var")
-            if self._text(n + 1) == "=" or taken or declared:
+            if self._text(n + 1) == "=" or destructured or declared:
                 yield token.text
 
     def runner_calls(self) -> Iterator[str]:

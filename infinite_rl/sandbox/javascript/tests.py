@@ -92,14 +92,14 @@ class GuestValue:
 class TestReading:
     """A test as it runs beside the program: `source`, which reports to a function named `reporter`.
 
-    `asked` holds its assertions by the number that they report under.
+    `assertions` maps the number under which an assertion reports to the assertion.
     """
 
     __test__ = False  # a noun of ours, not a test class for pytest to collect
 
     source: str
     reporter: str
-    asked: Mapping[int, GuestValue] = field(default_factory=dict)
+    assertions: Mapping[int, GuestValue] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=2048)
@@ -123,17 +123,17 @@ def read_call(expression: str) -> TestReading:
 class _Brackets:
     """For each bracket its partner, for each token the bracket that it stands in (-1: none)."""
 
-    def __init__(self, found: Sequence[Token]) -> None:
+    def __init__(self, sequence: Sequence[Token]) -> None:
         self.partner: dict[int, int] = {}
-        self.around: list[int] = []
+        self.enclosing: list[int] = []
         self.is_whole = True
         stack: list[int] = []
-        for n, token in enumerate(found):
+        for n, token in enumerate(sequence):
             if token.closes:
                 self.is_whole = self.is_whole and bool(stack)
                 opening = stack.pop() if stack else n
                 self.partner[opening], self.partner[n] = n, opening
-            self.around.append(stack[-1] if stack else -1)
+            self.enclosing.append(stack[-1] if stack else -1)
             if token.opens:
                 stack.append(n)
         self.is_whole = self.is_whole and not stack
@@ -162,7 +162,7 @@ class _Reader:
         self._tokens = list(tokens(source))
         self._brackets = _Brackets(self._tokens)
         self._partner = self._brackets.partner
-        self._asked: dict[int, GuestValue] = {}
+        self._assertions: dict[int, GuestValue] = {}
         self._leaving: dict[int, list[int]] = {}  # by the function body that is left
         self._running: dict[int, bool] = {}
         self._classes = self._constructed()
@@ -185,7 +185,7 @@ class _Reader:
             parts += [self._source[at:start], text, "\n" * lines]
             at = end
         source = "".join([self._known_assert(), *parts, self._source[at:]])
-        return TestReading(source, self._reporter, self._asked)
+        return TestReading(source, self._reporter, self._assertions)
 
     def _constructed(self) -> list[str]:
         """The program's classes that the test itself makes objects of."""
@@ -218,14 +218,14 @@ class _Reader:
         if any(self._text(a) == "..." for a, _ in arguments):
             return None
         holes = _Holes()
-        kept = [self._cut(a, b, holes) for a, b in arguments[:operands]]
+        parts = [self._cut(a, b, holes) for a, b in arguments[:operands]]
         if not holes.sources:
             return None
-        kept += [self._slice(a, b) for a, b in arguments[operands:] if self._is_closed(a, b)]
-        if len(kept) == operands == 1:
+        parts += [self._slice(a, b) for a, b in arguments[operands:] if self._is_closed(a, b)]
+        if len(parts) == operands == 1:
             source = json.dumps(f"{self._slice(*arguments[0])}; ")
-            kept.append(f"{source} + {_told(holes)}")
-        script = f"{callee}({', '.join(kept)})"
+            parts.append(f"{source} + {_values_text(holes)}")
+        script = f"{callee}({', '.join(parts)})"
         span = (opening + 1, arguments[operands - 1][1])
         text = self._reported(script, holes, n, span)
         return self._tokens[n].start, self._tokens[closing].end, text, closing + 1
@@ -243,17 +243,17 @@ class _Reader:
         if not holes.sources:
             return None
         source = json.dumps(f"if ({self._slice(n + 2, closing)}) throw; ")
-        script = f"console.assert(!({condition}), {source} + {_told(holes)})"
+        script = f"console.assert(!({condition}), {source} + {_values_text(holes)})"
         text = self._reported(script, holes, n, (n + 2, closing))
         start, end = self._tokens[n + 1].end, self._tokens[closing].start
         return start, end, text, closing + 1
 
     def _reported(self, script: str, holes: _Holes, n: int, span: tuple[int, int]) -> str:
-        number = len(self._asked)
+        number = len(self._assertions)
         is_lazy = any(self._text(k) in _SHORT for k in range(*span))
         if is_lazy and any(self._text(k) == "await" for k in range(*span)):
             is_lazy = False
-        self._asked[number] = GuestValue(f"{_HEADER}{script}}}", self._is_required(n))
+        self._assertions[number] = GuestValue(f"{_HEADER}{script}}}", self._is_required(n))
         values = [f"() => ({source})" if is_lazy else source for source in holes.sources]
         rest = f", {str(is_lazy).lower()}, {json.dumps(self._classes)}" if self._classes else ""
         rest = rest or (", true" if is_lazy else "")
@@ -292,12 +292,12 @@ class _Reader:
 
     def _arguments(self, first: int, end: int) -> list[tuple[int, int]]:
         """The arguments between two brackets, as ranges of tokens."""
-        found, start = [], first
+        ranges, start = [], first
         for n in self._level(first, end):
             if self._text(n) == ",":
-                found.append((start, n))
+                ranges.append((start, n))
                 start = n + 1
-        return [*found, (start, end)] if start < end else found
+        return [*ranges, (start, end)] if start < end else ranges
 
     def _level(self, first: int, end: int) -> Iterator[int]:
         """Tokens of a range that stand in no bracket of their own; of a bracket its first."""
@@ -308,16 +308,18 @@ class _Reader:
 
     # --- where an assertion stands ---------------------------------------------------------------
 
-    def _around(self, n: int) -> list[int]:
+    def _open_brackets(self, n: int) -> list[int]:
         """The brackets that are open at token `n`, the innermost first."""
-        found, k = [], self._brackets.around[n]
+        brackets, k = [], self._brackets.enclosing[n]
         while k >= 0:
-            found.append(k)
-            k = self._brackets.around[k]
-        return found
+            brackets.append(k)
+            k = self._brackets.enclosing[k]
+        return brackets
 
     def _in_try(self, n: int) -> bool:
-        return any(self._text(k) == "{" and self._text(k - 1) == "try" for k in self._around(n))
+        return any(
+            self._text(k) == "{" and self._text(k - 1) == "try" for k in self._open_brackets(n)
+        )
 
     def _is_branch(self, n: int) -> bool:
         """Whether what stands at `n` runs only under a condition, or once for each item."""
@@ -328,10 +330,10 @@ class _Reader:
 
     def _is_required(self, n: int) -> bool:
         """Whether every run of the test gets here: no branch, no loop, no early return."""
-        around = self._around(n)
+        brackets = self._open_brackets(n)
         if self._is_branch(n):
-            return self._is_first_then(around, n) and self._text(n - 1) == "=>"
-        if not (self._is_straight(around) or self._is_first_then(around, n)):
+            return self._is_first_then(brackets, n) and self._text(n - 1) == "=>"
+        if not (self._is_straight(brackets) or self._is_first_then(brackets, n)):
             return False
         left = self._leaving.get(self._body(n), [])
         return not left or left[0] > n
@@ -339,14 +341,15 @@ class _Reader:
     def _body(self, n: int) -> int:
         """The bracket of the function that `n` stands in, -1 at the top of the test."""
         return next(
-            (k for k in self._around(n) if self._text(k) == "{" and not self._is_control(k)), -1
+            (k for k in self._open_brackets(n) if self._text(k) == "{" and not self._is_control(k)),
+            -1,
         )
 
-    def _is_straight(self, around: list[int]) -> bool:
+    def _is_straight(self, brackets: list[int]) -> bool:
         """Whether the brackets are none, or the body of one function that the test calls."""
-        if not around:
+        if not brackets:
             return True
-        return self._text(around[0]) == "{" and len(around) < 3 and self._runs(*around)
+        return self._text(brackets[0]) == "{" and len(brackets) < 3 and self._runs(*brackets)
 
     def _runs(self, body: int, group: int = -1) -> bool:
         """Whether the function whose body opens at `body` is called at the top of the test."""
@@ -369,28 +372,28 @@ class _Reader:
         name = named["one"] or named["two"]
         if self._entry_point and name == "check":
             return True
-        top = [n for n in range(len(self._tokens)) if self._brackets.around[n] < 0]
+        top = [n for n in range(len(self._tokens)) if self._brackets.enclosing[n] < 0]
         return any(
             self._text(n) == name and self._text(n + 1) == "(" and self._text(n - 1) != "function"
             for n in top
         )
 
-    def _is_first_then(self, around: list[int], n: int) -> bool:
+    def _is_first_then(self, brackets: list[int], n: int) -> bool:
         """Whether this is in the first callback of a `then` at the top of the test."""
-        if not around or len(around) > 2:
+        if not brackets or len(brackets) > 2:
             return False
-        outer = around[-1]
+        outer = brackets[-1]
         if self._text(outer) != "(" or self._texts(outer - 2, 2) != ".then":
             return False
         first, end = self._arguments(outer + 1, self._partner[outer])[0]
-        return first <= n < end and (len(around) == 1 or self._text(around[0]) == "{")
+        return first <= n < end and (len(brackets) == 1 or self._text(brackets[0]) == "{")
 
     def _is_guard(self, n: int) -> bool:
         """Whether a throw at `n` fails the test, and is not the work of a callback of its."""
-        around = self._around(n)
-        while around and self._text(around[0]) == "{" and self._is_control(around[0]):
-            around = around[1:]
-        return self._is_straight(around)
+        brackets = self._open_brackets(n)
+        while brackets and self._text(brackets[0]) == "{" and self._is_control(brackets[0]):
+            brackets = brackets[1:]
+        return self._is_straight(brackets)
 
     def _is_control(self, body: int) -> bool:
         before = self._text(body - 1)
@@ -448,13 +451,13 @@ class _Reader:
 
     def _is_called_back(self, n: int) -> bool:
         """Whether token `n` is an argument of a method that calls functions: `[2, 1].sort(f)`."""
-        opening = self._brackets.around[n]
+        opening = self._brackets.enclosing[n]
         method = opening - 1 if self._text(opening) == "(" else -1
         return self._text(method) in _CALLING and self._text(method - 1) in (".", "?.")
 
     def _inside(self, n: int) -> str:
-        around = self._around(n)
-        return self._text(around[0]) if around else ""
+        brackets = self._open_brackets(n)
+        return self._text(brackets[0]) if brackets else ""
 
     def _is_literal(self, n: int) -> bool:
         """Whether a word is no name: a number, a key, what follows a dot, a pattern's flags."""
@@ -569,7 +572,7 @@ class _Reader:
         return self._source[self._tokens[first].start : self._tokens[end - 1].end]
 
 
-def _told(holes: _Holes) -> str:
+def _values_text(holes: _Holes) -> str:
     return f"$told({', '.join(json.dumps(' '.join(s.split())) for s in holes.sources)})"
 
 
@@ -577,20 +580,20 @@ def _assert_names(source: str) -> tuple[dict[str, str], dict[str, tuple[str, str
     """The names that stand for the module `assert`, and those that stand for its functions."""
     modules = {} if _OWN_ASSERT.search(source) else {"assert": "assert"}
     methods: dict[str, tuple[str, str]] = {}
-    for found in _BOUND.finditer(source):
-        modules[found["name"]] = _path(found)
-    for found in _PICKED_ONE.finditer(source):
-        if found["method"] in _OPERANDS:
-            methods[found["name"]] = (_path(found), found["method"])
-    for found in _PICKED.finditer(source):
-        for pair in found["names"].split(","):
+    for match in _BOUND.finditer(source):
+        modules[match["name"]] = _path(match)
+    for match in _PICKED_ONE.finditer(source):
+        if match["method"] in _OPERANDS:
+            methods[match["name"]] = (_path(match), match["method"])
+    for match in _PICKED.finditer(source):
+        for pair in match["names"].split(","):
             inner, _, outer = (part.strip() for part in pair.partition(":"))
             if inner == "strict":
                 modules[outer or inner] = "assert.strict"
             elif inner in _OPERANDS and inner:
-                methods[outer or inner] = (_path(found), inner)
+                methods[outer or inner] = (_path(match), inner)
     return modules, methods
 
 
-def _path(found: re.Match[str]) -> str:
-    return "assert.strict" if found["path"] or found["strict"] else "assert"
+def _path(match: re.Match[str]) -> str:
+    return "assert.strict" if match["path"] or match["strict"] else "assert"

@@ -87,15 +87,15 @@ def _next(source: str, at: int, before: str, in_template: bool) -> Token | None:
         return Token("string" if is_whole else "template", text, at, end)
     is_pattern = first == "/" and source[at + 1 : at + 2] not in ("/", "*")
     if is_pattern and _starts_pattern(before):
-        found = _PATTERN.match(source, at)
-        assert found is not None
-        return Token("pattern", found[0], at, found.end())
-    found = _TOKEN.match(source, at)
-    assert found is not None  # `.` takes what nothing else does
-    if found["blank"]:
+        match = _PATTERN.match(source, at)
+        assert match is not None
+        return Token("pattern", match[0], at, match.end())
+    match = _TOKEN.match(source, at)
+    assert match is not None  # `.` takes what nothing else does
+    if match["blank"]:
         return None
-    kind: Kind = "word" if found["word"] else "string" if found["string"] else "mark"
-    return Token(kind, found[0], at, found.end())
+    kind: Kind = "word" if match["word"] else "string" if match["string"] else "mark"
+    return Token(kind, match[0], at, match.end())
 
 
 def _before(token: Token) -> str:

@@ -47,7 +47,7 @@ class _Reader:
     """Reads one value. The writer numbers the objects in the order in which it meets them."""
 
     def __init__(self) -> None:
-        self._made: list[Any] = []
+        self._objects: list[Any] = []
         self._sizes: dict[int, int] = {}  # of the lists and dicts that are whole, by identity
 
     def value(self, code: Any) -> Any:
@@ -69,33 +69,33 @@ class _Reader:
         return self._array(code) if kind == "a" else self._object(code[2])
 
     def _again(self, number: int) -> Any:
-        known = self._made[number]
-        if id(known) not in self._sizes:
+        value = self._objects[number]
+        if id(value) not in self._sizes:
             raise NotJson("it holds itself")
-        return known
+        return value
 
     def _array(self, code: list[Any]) -> list[Any]:
         _, length, items, properties, _ = code
-        made: list[Any] = []
-        self._made.append(made)
-        made.extend(map(self.value, items))
+        array: list[Any] = []
+        self._objects.append(array)
+        array.extend(map(self.value, items))
         if properties or len(items) != length:
             raise NotJson("it holds an array with holes or keys")
-        self._whole(made, made)
-        return made
+        self._whole(array, array)
+        return array
 
     def _object(self, parts: list[Any]) -> dict[str, Any]:
-        made: dict[str, Any] = {}
-        self._made.append(made)
+        members: dict[str, Any] = {}
+        self._objects.append(members)
         for key, item in zip(parts[::2], parts[1::2], strict=True):
             if not isinstance(key, str):
                 raise NotJson("it holds a symbol")
-            made[key] = self.value(item)
-        self._whole(made, list(made.values()))
-        return made
+            members[key] = self.value(item)
+        self._whole(members, list(members.values()))
+        return members
 
-    def _whole(self, made: Any, items: list[Any]) -> None:
+    def _whole(self, container: Any, items: list[Any]) -> None:
         size = 1 + sum(self._sizes.get(id(item), 1) for item in items)
         if size > _MOST_PARTS:
             raise NotJson("it is too large")
-        self._sizes[id(made)] = size
+        self._sizes[id(container)] = size

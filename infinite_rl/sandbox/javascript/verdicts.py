@@ -18,14 +18,14 @@ _REMEMBERED_CHARS = 4096  # of one value; longer ones are judged each time
 _UNJUDGED = "the value could not be judged within the limits of the run"
 
 
-class Question(NamedTuple):
-    """An assertion to judge: its script, and the values it asks for as the guest encoded them."""
+class ReportedAssertion(NamedTuple):
+    """An assertion to judge: its script, and its operands as the guest encoded them."""
 
     script: str
     values: str
 
 
-Answers = Mapping[Question, str]  # why each assertion fails, or ""
+Messages = Mapping[ReportedAssertion, str]  # why each assertion fails, or ""
 
 
 @dataclass(frozen=True)
@@ -40,23 +40,25 @@ class Ended:
     message: str
     reports: Sequence[str] = ()
 
-    def questions(self) -> Iterable[Question]:
+    def assertions(self) -> Iterable[ReportedAssertion]:
         """The assertions that are left to judge."""
         for report in self.reports:
             number, mark, values = _parts(report)
-            if mark == "=" and number in self.reading.asked:
-                yield Question(self.reading.asked[number].script, values)
+            if mark == "=" and number in self.reading.assertions:
+                yield ReportedAssertion(self.reading.assertions[number].script, values)
 
-    def result(self, answers: Answers) -> TestResult:
+    def result(self, messages: Messages) -> TestResult:
         """Passed where the test ended well, and every assertion holds that it had to reach."""
-        missing = {n for n, asked in self.reading.asked.items() if asked.required}
+        missing = {n for n, assertion in self.reading.assertions.items() if assertion.required}
         for report in self.reports:
             number, mark, values = _parts(report)
-            asked = self.reading.asked.get(number)
-            if asked is None:
+            assertion = self.reading.assertions.get(number)
+            if assertion is None:
                 return TestResult(False, "the test reported what it was not asked")
             missing.discard(number)
-            message = answers[Question(asked.script, values)] if mark == "=" else values
+            message = (
+                messages[ReportedAssertion(assertion.script, values)] if mark == "=" else values
+            )
             if message or mark != "=":
                 return TestResult(False, message or "a value could not be read")
         if not self.message and missing:
@@ -73,11 +75,11 @@ class Returned:
     message: str
     reports: Sequence[str] = ()
 
-    def questions(self) -> Iterable[Question]:
+    def assertions(self) -> Iterable[ReportedAssertion]:
         """None: the host compares."""
         return ()
 
-    def result(self, _answers: Answers) -> TestResult:
+    def result(self, _messages: Messages) -> TestResult:
         """Passed where the test ended well, and has reported the value that was expected once."""
         reports = [_parts(report) for report in self.reports]
         if self.message or len(reports) != 1:
@@ -104,39 +106,41 @@ class Verdicts:
     """Judges assertions, and remembers some: many programs give the same right values."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[Question, str] = OrderedDict()
+        self._cache: OrderedDict[ReportedAssertion, str] = OrderedDict()
         self._lock = threading.Lock()
 
     def results(
         self,
         tests: Sequence[Ended | Returned],
-        judge: Callable[[Sequence[Question]], Sequence[str]],
+        judge: Callable[[Sequence[ReportedAssertion]], Sequence[str]],
     ) -> tuple[TestResult, ...]:
-        """One result for each test. `judge` says of each question why it fails, or "", until it
+        """One result for each test. `judge` returns why each assertion fails, or "", until it
         meets a limit of the run.
         """
-        asked = dict.fromkeys(question for test in tests for question in test.questions())
-        answers = self._remembered(asked)
-        unknown = [question for question in asked if question not in answers]
+        assertions = dict.fromkeys(assertion for test in tests for assertion in test.assertions())
+        messages = self._cached(assertions)
+        unknown = [assertion for assertion in assertions if assertion not in messages]
         if unknown:
-            found = dict(zip(unknown, judge(unknown), strict=False))
-            self._remember(found)
-            answers |= dict.fromkeys(unknown, _UNJUDGED) | found
-        return tuple(test.result(answers) for test in tests)
+            judged = dict(zip(unknown, judge(unknown), strict=False))
+            self._remember(judged)
+            messages |= dict.fromkeys(unknown, _UNJUDGED) | judged
+        return tuple(test.result(messages) for test in tests)
 
-    def _remembered(self, asked: Iterable[Question]) -> dict[Question, str]:
+    def _cached(self, assertions: Iterable[ReportedAssertion]) -> dict[ReportedAssertion, str]:
         with self._lock:
-            found = {
-                question: self._known[question] for question in asked if question in self._known
+            cached = {
+                assertion: self._cache[assertion]
+                for assertion in assertions
+                if assertion in self._cache
             }
-            for question in found:
-                self._known.move_to_end(question)
-        return found
+            for assertion in cached:
+                self._cache.move_to_end(assertion)
+        return cached
 
-    def _remember(self, found: Answers) -> None:
+    def _remember(self, messages: Messages) -> None:
         with self._lock:
-            for question, message in found.items():
-                if len(question.values) <= _REMEMBERED_CHARS and "out of memory" not in message:
-                    self._known[question] = message
-            while len(self._known) > _REMEMBERED:
-                self._known.popitem(last=False)
+            for assertion, message in messages.items():
+                if len(assertion.values) <= _REMEMBERED_CHARS and "out of memory" not in message:
+                    self._cache[assertion] = message
+            while len(self._cache) > _REMEMBERED:
+                self._cache.popitem(last=False)

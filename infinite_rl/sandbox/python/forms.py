@@ -25,14 +25,14 @@ def own_classes(texts: Iterable[str]) -> frozenset[str]:
 
     That they are called is not enough, since functions may have capital letters, too.
     """
-    found: set[str] = set()
+    classes: set[str] = set()
     for text in texts:
         if _CONSTRUCTION.search(text):
             try:
-                found.update(_shown(ast.parse(text)))
+                classes.update(_shown(ast.parse(text)))
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 continue
-    return frozenset(found) - vars(builtins).keys() - {""}
+    return frozenset(classes) - vars(builtins).keys() - {""}
 
 
 def own_names(tree: ast.Module, classes: frozenset[str]) -> frozenset[str]:
@@ -54,10 +54,10 @@ def is_own(node: ast.expr, names: frozenset[str], classes: frozenset[str]) -> bo
         return is_own(node.left, names, classes) or is_own(node.right, names, classes)
     if isinstance(node, ast.UnaryOp):
         return is_own(node.operand, names, classes)
-    return (isinstance(node, ast.Name) and node.id in names) or _made(node) in classes
+    return (isinstance(node, ast.Name) and node.id in names) or _constructed(node) in classes
 
 
-def _made(node: ast.AST) -> str:
+def _constructed(node: ast.AST) -> str:
     """The name with a capital letter that is called."""
     of = node.func if isinstance(node, ast.Call) else None
     return of.id if isinstance(of, ast.Name) and of.id[:1].isupper() else ""
@@ -74,17 +74,19 @@ def assigned(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _shown(tree: ast.Module) -> Iterator[str]:
-    made = {name: _made(value) for name, value in assigned(tree)}
+    classes = {name: _constructed(value) for name, value in assigned(tree)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr not in _PLAIN_ATTRIBUTES:
             of = node.value
-            yield made.get(of.id, "") if isinstance(of, ast.Name) else _made(of)
-        elif isinstance(node, ast.BinOp) and _made(node.left) == _made(node.right):
-            yield _made(node.left)
+            yield classes.get(of.id, "") if isinstance(of, ast.Name) else _constructed(of)
+        elif isinstance(node, ast.BinOp) and _constructed(node.left) == _constructed(node.right):
+            yield _constructed(node.left)
         elif isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
             yield from (part.id for part in node.args[1:] if isinstance(part, ast.Name))
-        elif isinstance(node, ast.Compare) and _made(node.left) == _made(node.comparators[0]):
-            yield _made(node.left)
+        elif isinstance(node, ast.Compare) and _constructed(node.left) == _constructed(
+            node.comparators[0]
+        ):
+            yield _constructed(node.left)
 
 
 # Names one a word; in a set, a linter would have them one a line.
@@ -215,8 +217,8 @@ class Scope:
                 continue
             statement = f"from {source} import" if source else "import"
             meaning = f"{source}.{alias.name}" if source else alias.name
-            known = self._imports.setdefault(name, (f"{statement} {alias.name} as {name}", meaning))
-            if known[1] == meaning:  # else the name stands for two things
+            entry = self._imports.setdefault(name, (f"{statement} {alias.name} as {name}", meaning))
+            if entry[1] == meaning:  # else the name stands for two things
                 yield name
 
     def imported(self, name: str) -> bool:
@@ -232,21 +234,21 @@ class Scope:
             return self.imported(name) and f"{self._imports[name][1]}.{node.attr}" in meanings
         return False
 
-    def close(self, node: ast.expr, known: Mapping[str, ast.expr]) -> ast.expr | None:
+    def close(self, node: ast.expr, values: Mapping[str, ast.expr]) -> ast.expr | None:
         """The expression with what the `known` names stand for; None when it is not closed."""
         if isinstance(node, ast.Constant):
             return node
         inner = set(bound(node))
-        if inner & known.keys():
+        if inner & values.keys():
             return None
         try:
-            return self._closed(copy.deepcopy(node), known, inner)
+            return self._closed(copy.deepcopy(node), values, inner)
         except _Open:
             return None
 
-    def _closed(self, node: ast.AST, known: Mapping[str, ast.expr], inner: set[str]) -> ast.expr:
-        made: ast.expr = _Substitute(self, known, inner).visit(node)
-        return made
+    def _closed(self, node: ast.AST, values: Mapping[str, ast.expr], inner: set[str]) -> ast.expr:
+        closed: ast.expr = _Substitute(self, values, inner).visit(node)
+        return closed
 
     def is_pure(self, name: str) -> bool:
         """Whether the name is the test's own import or Python's own function."""
@@ -265,8 +267,8 @@ class Scope:
 class _Substitute(ast.NodeTransformer):
     """Puts expressions in the place of names, and refuses what is not closed."""
 
-    def __init__(self, scope: Scope, known: Mapping[str, ast.expr], inner: set[str]) -> None:
-        self._scope, self._known, self._inner = scope, known, inner
+    def __init__(self, scope: Scope, values: Mapping[str, ast.expr], inner: set[str]) -> None:
+        self._scope, self._values, self._inner = scope, values, inner
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         if not isinstance(node, (*_EXPRESSIONS, *_PARTS)):
@@ -274,8 +276,8 @@ class _Substitute(ast.NodeTransformer):
         return super().generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id in self._known:
-            return copy.deepcopy(self._known[node.id])
+        if node.id in self._values:
+            return copy.deepcopy(self._values[node.id])
         if node.id in self._inner or self._scope.is_pure(node.id):
             return node
         raise _Open
@@ -386,12 +388,12 @@ def _approx(operands: list[ast.expr], relation: str) -> Form | None:
     if relation not in _APPROX or not (isinstance(call, ast.Call) and _is_approx(call)):
         return None
     options = {word.arg: word.value for word in call.keywords}
-    given = [*call.args[1:]]
-    for name in ("rel", "abs")[len(given) :]:
-        given.append(options.pop(name, ast.Constant(None)))
-    if options or len(given) != 2 or not call.args:
+    tolerances = [*call.args[1:]]
+    for name in ("rel", "abs")[len(tolerances) :]:
+        tolerances.append(options.pop(name, ast.Constant(None)))
+    if options or len(tolerances) != 2 or not call.args:
         return None
-    return Form((_APPROX[relation],), [actual, call.args[0], *given])
+    return Form((_APPROX[relation],), [actual, call.args[0], *tolerances])
 
 
 _APPROX = {"==": "approx", "!=": "not approx"}
@@ -404,13 +406,13 @@ def _is_approx(call: ast.Call) -> bool:
 def _membership(test: ast.BoolOp) -> ast.Compare | None:
     """`x == 1 or x == 2` as `x in (1, 2)`."""
     options: list[ast.expr] = []
-    asked = ""
+    left = ""
     for part in test.values:
         if not (isinstance(part, ast.Compare) and [type(op) for op in part.ops] == [ast.Eq]):
             return None
-        if asked and ast.dump(part.left) != asked:
+        if left and ast.dump(part.left) != left:
             return None
-        asked = ast.dump(part.left)
+        left = ast.dump(part.left)
         options.append(part.comparators[0])
     first = test.values[0]
     if not (isinstance(test.op, ast.Or) and isinstance(first, ast.Compare)):

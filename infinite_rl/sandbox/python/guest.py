@@ -101,10 +101,10 @@ class _Session:
         self.fault: BaseException | None = None
 
     def emit(self, fd: int, text: str) -> None:
-        kept = text[: self._room]
-        self._printed.get(fd, self._printed[2]).append(kept)
-        self._room -= len(kept)
-        if len(kept) < len(text):
+        piece = text[: self._room]
+        self._printed.get(fd, self._printed[2]).append(piece)
+        self._room -= len(piece)
+        if len(piece) < len(text):
             raise _Stop("output")
 
     def verdict(self, nonce: str, passed: bool, message: str, values: str) -> None:

@@ -109,21 +109,21 @@ class _Prepare(ast.NodeTransformer):
         return [self._one(test, text, note) for test in _conjuncts(node.test)]
 
     def visit_If(self, node: ast.If) -> ast.stmt | list[ast.stmt]:
-        made = None if self._is_catching else _guard(node)
-        if made is None:
+        assertion = None if self._is_catching else _guard(node)
+        if assertion is None:
             self.generic_visit(node)
             return node
-        return self.visit_Assert(made)
+        return self.visit_Assert(assertion)
 
     def _one(self, test: ast.expr, text: str, note: str) -> ast.stmt:
-        made = ast.Assert(test)
-        made.text, made.note = text, note  # type: ignore[attr-defined]  # marks of our own
-        return self._loop(made) or made
+        assertion = ast.Assert(test)
+        assertion.text, assertion.note = text, note  # type: ignore[attr-defined]  # marks of our own
+        return self._loop(assertion) or assertion
 
-    def _loop(self, made: ast.Assert) -> ast.For | None:
+    def _loop(self, node: ast.Assert) -> ast.For | None:
         """`all(E for T in I if C)` as a loop with names of its own, and `not any(...)` too."""
-        is_any = isinstance(made.test, ast.UnaryOp) and isinstance(made.test.op, ast.Not)
-        call = made.test.operand if isinstance(made.test, ast.UnaryOp) and is_any else made.test
+        is_any = isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not)
+        call = node.test.operand if isinstance(node.test, ast.UnaryOp) and is_any else node.test
         if not _is_call(call, "any" if is_any else "all"):
             return None
         parts = call.args[0]
@@ -136,8 +136,8 @@ class _Prepare(ast.NodeTransformer):
             return None
         self._fresh += 1
         rename = _Rename({name: f"__all{self._fresh}_{name}" for name in bound(part.target)})
-        made.test = rename.visit(ast.UnaryOp(ast.Not(), parts.elt) if is_any else parts.elt)
-        body: list[ast.stmt] = [made]
+        node.test = rename.visit(ast.UnaryOp(ast.Not(), parts.elt) if is_any else parts.elt)
+        body: list[ast.stmt] = [node]
         for condition in reversed(part.ifs):
             body = [ast.If(rename.visit(condition), body, [])]
         return ast.For(rename.visit(part.target), part.iter, body, [])
@@ -213,11 +213,11 @@ def _guard(node: ast.If) -> ast.Assert | None:
             return None
         note = first.msg
     else:
-        made = first.exc if isinstance(first, ast.Raise) else None
-        kind = made.func if isinstance(made, ast.Call) else made
+        raised = first.exc if isinstance(first, ast.Raise) else None
+        kind = raised.func if isinstance(raised, ast.Call) else raised
         if not (isinstance(kind, ast.Name) and kind.id in _FAILURES):
             return None
-        note = next(iter(made.args), None) if isinstance(made, ast.Call) else None
+        note = next(iter(raised.args), None) if isinstance(raised, ast.Call) else None
     return ast.Assert(ast.UnaryOp(ast.Not(), node.test), note)
 
 

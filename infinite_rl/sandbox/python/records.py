@@ -57,11 +57,11 @@ def _box(loop: ast.For) -> ast.expr:
 
 def _keys(rows: list[ast.expr]) -> list[_Key]:
     """What every row can be read by; none where rows differ."""
-    found = [_keys_of(row) for row in rows]
-    same = bool(found) and all(
-        keys is not None and set(keys) == set(found[0] or ()) for keys in found
+    row_keys = [_keys_of(row) for row in rows]
+    same = bool(row_keys) and all(
+        keys is not None and set(keys) == set(row_keys[0] or ()) for keys in row_keys
     )
-    return list(found[0] or ()) if same else []
+    return list(row_keys[0] or ()) if same else []
 
 
 def _keys_of(row: ast.expr) -> list[_Key] | None:
@@ -135,8 +135,10 @@ def _unpack(loop: ast.For, box: ast.List | ast.Tuple, name: str, names: dict[_Ke
         loop.target = target
     box.elts = [ast.Tuple([_cell(row, key) for key in names], ast.Load()) for row in box.elts]
     replace = _Replace(name, names)
-    made = [replace.visit(node) for node in loop.body]
-    loop.body = [part for each in made for part in (each if isinstance(each, list) else [each])]
+    statements = [replace.visit(node) for node in loop.body]
+    loop.body = [
+        part for each in statements for part in (each if isinstance(each, list) else [each])
+    ]
 
 
 def _cell(row: ast.expr, key: _Key) -> ast.expr:

@@ -129,13 +129,13 @@ class _Suites:
 
     def _family(self, node: ast.ClassDef) -> list[ast.ClassDef]:
         """The class and all that it inherits from in this text."""
-        found, waiting = [], [node]
+        classes, waiting = [], [node]
         while waiting:
             each = waiting.pop()
-            if each not in found:
-                found.append(each)
+            if each not in classes:
+                classes.append(each)
                 waiting += [self._classes[name] for name in _bases(each) if name in self._classes]
-        return found
+        return classes
 
     def _run(self, node: ast.ClassDef, family: list[ast.ClassDef]) -> list[ast.stmt]:
         for each in family:
@@ -146,16 +146,16 @@ class _Suites:
         return ast.parse(_RUNNER.format(name=node.name, skipped=skipped)).body
 
     def _written(
-        self, node: ast.ClassDef, tests: list[str], made: str, steps: tuple[str, str, str, str]
+        self, node: ast.ClassDef, tests: list[str], call: str, steps: tuple[str, str, str, str]
     ) -> list[ast.stmt]:
         methods = _methods(node)
         first, before, after, last = steps
         lines = [f"{node.name}.{first}()"] if first in methods else []
         for name in tests:
             self._note_needs(methods[name], 1)
-            around = [step for step in (before, name, after) if step == name or step in methods]
-            lines.append(f"__case = {made.format(name)}")
-            lines += [f"__case.{step}({_argument(methods[step], step, name)})" for step in around]
+            called = [step for step in (before, name, after) if step == name or step in methods]
+            lines.append(f"__case = {call.format(name)}")
+            lines += [f"__case.{step}({_argument(methods[step], step, name)})" for step in called]
         lines += [f"{node.name}.{last}()"] if last in methods else []
         return ast.parse("\n".join(lines)).body
 
@@ -216,8 +216,8 @@ def _mark(node: Function, what: str) -> None:
 def _needed(node: Function) -> list[str]:
     """The names of the arguments that a call must give."""
     arguments = [*node.args.posonlyargs, *node.args.args]
-    given = len(arguments) - len(node.args.defaults)
-    return [argument.arg for argument in arguments[:given]]
+    required = len(arguments) - len(node.args.defaults)
+    return [argument.arg for argument in arguments[:required]]
 
 
 def _argument(method: Function, step: str, test: str) -> str:
@@ -325,18 +325,18 @@ class _Assertions(ast.NodeTransformer):
         count = form.count("{")
         if not count or len(call.args) < count:
             return node
-        (made,) = ast.parse("assert " + form.format(*map(ast.unparse, call.args))).body
-        return made
+        (assertion,) = ast.parse("assert " + form.format(*map(ast.unparse, call.args))).body
+        return assertion
 
 
 def _near(call: ast.Call) -> str:
     """`assertAlmostEqual`: rounded to that many places, the difference is 0."""
     options = {word.arg: word.value for word in call.keywords}
-    places = call.args[2] if len(call.args) > 2 else options.get("places", ast.Constant(7))
+    digits = call.args[2] if len(call.args) > 2 else options.get("places", ast.Constant(7))
     if "delta" in options:
         within = ast.unparse(options["delta"])
-    elif isinstance(places, ast.Constant) and type(places.value) is int:
-        within = repr(0.5 * 10**-places.value)
+    elif isinstance(digits, ast.Constant) and type(digits.value) is int:
+        within = repr(0.5 * 10**-digits.value)
     else:
         return ""
     return f"__math__.isclose({{0}}, {{1}}, rel_tol=0.0, abs_tol={within})"

@@ -117,10 +117,10 @@ def unpacked(target: ast.expr, row: ast.expr) -> list[ast.expr] | None:
     cells = list(row.elts)
     if any(isinstance(cell, ast.Starred) for cell in cells):
         return None
-    for place, name in enumerate(target.elts):
+    for position, name in enumerate(target.elts):
         if isinstance(name, ast.Starred):
-            end = place + 1 + len(cells) - len(target.elts)
-            cells[place:end] = [ast.List(cells[place:end], ast.Load())]
+            end = position + 1 + len(cells) - len(target.elts)
+            cells[position:end] = [ast.List(cells[position:end], ast.Load())]
     if len(target.elts) != len(cells):
         return None
     parts: list[ast.expr] = []

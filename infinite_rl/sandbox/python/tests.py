@@ -124,14 +124,14 @@ def read_tests(
 
 def read_calls(expressions: Sequence[str], expected: Sequence[Any]) -> Reading:
     """Tests that each ask for the value of an expression; the values expected stay here."""
-    made = []
+    tests = []
     for text, value in zip(expressions, expected, strict=True):
         row = (GuestValue(0), Literal(value))
         message = f"assert {text} == {shown(value)}"
-        made.append(
+        tests.append(
             Test(f"__judge__(0, {text}\n)", (Assertion(message, ("json",), (row,), True, False),))
         )
-    return Reading(tuple(made))
+    return Reading(tuple(tests))
 
 
 def _read(
@@ -142,7 +142,7 @@ def _read(
     refused: frozenset[str],
     classes: frozenset[str],
 ) -> Test:
-    known = dict(closed)
+    previous = dict(closed)
     try:
         if len(text) + len(setup) > _MOST_CHARS:
             return Test(text)
@@ -150,7 +150,7 @@ def _read(
         mutable: frozenset[str] | None = None
         for _ in range(_PASSES):
             tree = prepared(text, entry_point)  # the reader changes it
-            reader = _Reader(tree, before, entry_point, dict(known), refused, mutable, classes)
+            reader = _Reader(tree, before, entry_point, dict(previous), refused, mutable, classes)
             source = reader.read()
             if not reader.mistaken:
                 closed.update(reader.closed)
@@ -223,11 +223,11 @@ class _Reader:
 
     def _block(self, body: list[ast.stmt], envs: list[_Env], exact: bool) -> None:
         """Rewrite statements in place; `envs` has an entry for each time that they run."""
-        for place, node in enumerate(list(body)):
+        for index, node in enumerate(list(body)):
             _forget(envs, {w.target.id for w in ast.walk(node) if isinstance(w, ast.NamedExpr)})
             if isinstance(node, ast.Assert):
                 if hasattr(node, "text"):  # else it is in a place that may expect it to fail
-                    body[place] = self._assertion(node, envs, exact)
+                    body[index] = self._assertion(node, envs, exact)
             elif isinstance(node, (ast.Assign, ast.AnnAssign)) and _single_target(node):
                 self._assign(body, node, envs)
             elif isinstance(node, ast.For):
@@ -314,8 +314,8 @@ class _Reader:
         pieces = [unpacked(node.target, row) for row in rows]
         if any(piece is None for piece in pieces) or self._outer & set(targets):
             return None
-        made = [dict(zip(targets, piece or [], strict=True)) for piece in pieces]
-        loop = _Loop(node, targets, made, used, counted=bool(lengths))
+        table_rows = [dict(zip(targets, piece or [], strict=True)) for piece in pieces]
+        loop = _Loop(node, targets, table_rows, used, counted=bool(lengths))
         if lengths:
             self._hidden.update(used)
         return loop
@@ -327,31 +327,31 @@ class _Reader:
         hidden = Counter(self._hidden)
         if not _CAPTURES & self._loads.keys():
             hidden.update(chain.from_iterable(loads(node) for _, node in self._prints))
-        gone: set[str] = set()
+        removed: set[str] = set()
         while True:
-            more = {name for name in self._loads if name not in gone and self._gone(name, hidden)}
+            more = {n for n in self._loads if n not in removed and self._is_unused(n, hidden)}
             if not more:
                 break
-            gone |= more
+            removed |= more
             for _, node, name in self._assigned:
                 if name in more:
                     hidden.update(loads(node.value))
             for loop in self._loops:
-                if not loop.counted and gone & set(loop.targets):
+                if not loop.counted and removed & set(loop.targets):
                     loop.counted = True
                     hidden.update(loop.used)
-        self.mistaken = frozenset(self._trusted - gone)
+        self.mistaken = frozenset(self._trusted - removed)
         for body, node, name in self._assigned:
-            if name in gone:
+            if name in removed:
                 body[body.index(node)] = ast.Pass()
         for body, node in self._prints:
-            if gone & set(loads(node)):
+            if removed & set(loads(node)):
                 body[body.index(node)] = ast.Pass()
         for loop in self._loops:
             if loop.counted:
-                loop.strip(gone)
+                loop.strip(removed)
 
-    def _gone(self, name: str, hidden: Counter[str]) -> bool:
+    def _is_unused(self, name: str, hidden: Counter[str]) -> bool:
         """Whether nothing that the guest runs reads the name."""
         named = {n for _, _, n in self._assigned} | {n for p in self._loops for n in p.targets}
         return name in named and 0 < hidden[name] == self._loads[name]
@@ -360,23 +360,23 @@ class _Reader:
 
     def _close(self, node: ast.expr, env: _Env) -> ast.expr | None:
         """The expression with what its names stand for, if it depends on nothing else."""
-        usable = {}
+        values = {}
         for name in set(loads(node)):
             value = env.get(name)
             if value is not None and self._mutable is not None and name not in self._mutable:
                 value = value if immutable(value) else None
             if value is not None:
-                usable[name] = value
-        return self._scope.close(node, usable)
+                values[name] = value
+        return self._scope.close(node, values)
 
-    def _known(self, node: ast.expr, envs: list[_Env]) -> list[ast.expr] | None:
-        known = [self._close(node, env) for env in envs]
-        if any(value is None for value in known):
+    def _closed_values(self, node: ast.expr, envs: list[_Env]) -> list[ast.expr] | None:
+        values = [self._close(node, env) for env in envs]
+        if any(value is None for value in values):
             return None
-        found = [value for value in known if value is not None]
-        if any(not is_literal(v) and self._key(v) in self._refused for v in found):
+        closed = [value for value in values if value is not None]
+        if any(not is_literal(v) and self._key(v) in self._refused for v in closed):
             return None
-        return found
+        return closed
 
     def _key(self, node: ast.expr) -> str:
         return self._scope.source(node)
@@ -384,17 +384,19 @@ class _Reader:
     def _assertion(self, node: ast.Assert, envs: list[_Env], exact: bool) -> ast.stmt:
         envs = envs if exact else [_common(envs)]
         form = form_of(node.test, self._scope, self._is_own)
-        known = self._host_values(form, envs)
-        if known is None:
-            form, known = Form(("true",), [node.test]), [None]
-        asked = [part for part, value in zip(form.operands, known, strict=True) if value is None]
-        self._hide(form, known, envs)
+        host_values = self._host_values(form, envs)
+        if host_values is None:
+            form, host_values = Form(("true",), [node.test]), [None]
+        guest_parts = [
+            part for part, value in zip(form.operands, host_values, strict=True) if value is None
+        ]
+        self._hide(form, host_values, envs)
         note, text = node.note, node.text  # type: ignore[attr-defined]  # see `prepared`
-        beside = len(asked) > 1 or (form.relations in TRUTHS and _compares(form.operands[0]))
-        rows = self._operands(known, len(envs))
-        made = Assertion(text, form.relations, rows, exact, beside, note, form.own)
-        self.assertions.append(made)
-        return ast.Expr(_report(len(self.assertions) - 1, form, known, asked))
+        beside = len(guest_parts) > 1 or (form.relations in TRUTHS and _compares(form.operands[0]))
+        rows = self._operands(host_values, len(envs))
+        assertion = Assertion(text, form.relations, rows, exact, beside, note, form.own)
+        self.assertions.append(assertion)
+        return ast.Expr(_report(len(self.assertions) - 1, form, host_values, guest_parts))
 
     def _is_own(self, node: ast.expr) -> bool:
         return is_own(node, self._own, self._classes)
@@ -406,26 +408,28 @@ class _Reader:
         """
         if form.own:
             return [None for _ in form.operands]
-        known = [self._known(part, envs) for part in form.operands]
-        if form.relations[0] in ("is", "is not") and not any(map(_singletons, known)):
+        host_values = [self._closed_values(part, envs) for part in form.operands]
+        if form.relations[0] in ("is", "is not") and not any(map(_singletons, host_values)):
             return None
-        if form.relations == ("same items",) and not any(known):
+        if form.relations == ("same items",) and not any(host_values):
             return None
         if self._approximate & set(chain.from_iterable(map(loads, form.operands))):
             return None
-        if all(values is not None for values in known):
+        if all(values is not None for values in host_values):
             # What is called here may be the program's own, with the name of one of Python's, and
             # a name that stands for a literal may be a global that the program changes.
-            spelled = [bool(v) and all(map(is_literal, v)) for v in known if v is not None]
+            spelled = [bool(v) and all(map(is_literal, v)) for v in host_values if v is not None]
             if all(spelled):
                 spelled = list(map(is_literal, form.operands))
-            known = [v if plain else None for v, plain in zip(known, spelled, strict=True)]
-        if len(form.relations) > 1 and known.count(None) > 1:
+            host_values = [
+                v if plain else None for v, plain in zip(host_values, spelled, strict=True)
+            ]
+        if len(form.relations) > 1 and host_values.count(None) > 1:
             return None
-        return known
+        return host_values
 
-    def _hide(self, form: Form, known: _Values, envs: list[_Env]) -> None:
-        for part, value in zip(form.operands, known, strict=True):
+    def _hide(self, form: Form, host_values: _Values, envs: list[_Env]) -> None:
+        for part, value in zip(form.operands, host_values, strict=True):
             if value is None:
                 continue
             self._hidden.update(loads(part))
@@ -438,13 +442,13 @@ class _Reader:
             if not immutable(env[name]):
                 self._trusted.add(name)
 
-    def _operands(self, known: _Values, count: int) -> tuple[tuple[Operand, ...], ...]:
+    def _operands(self, host_values: _Values, count: int) -> tuple[tuple[Operand, ...], ...]:
         columns: list[list[Operand]] = []
-        asked = 0
-        for values in known:
+        guest_values = 0
+        for values in host_values:
             if values is None:
-                columns.append([GuestValue(asked)] * count)
-                asked += 1
+                columns.append([GuestValue(guest_values)] * count)
+                guest_values += 1
             else:
                 columns.append([self._operand(value) for value in values])
         return tuple(zip(*columns, strict=True))
@@ -467,15 +471,15 @@ class _Loop:
     used: list[str]  # the names that its table is made of
     counted: bool = False
 
-    def strip(self, gone: set[str]) -> None:
+    def strip(self, removed: set[str]) -> None:
         """Leave only the columns that the guest needs."""
-        kept = [name for name in self.targets if name not in gone] or ["__row__"]
+        columns = [name for name in self.targets if name not in removed] or ["__row__"]
         table: list[ast.Tuple] = []
         for row in self.rows:
-            cells = [copy.deepcopy(row.get(name, ast.Constant(0))) for name in kept]
+            cells = [copy.deepcopy(row.get(name, ast.Constant(0))) for name in columns]
             table.append(ast.Tuple(cells, ast.Load()))
-        stored: list[ast.expr] = [ast.Name(name, ast.Store()) for name in kept]
-        single = len(kept) == 1
+        stored: list[ast.expr] = [ast.Name(name, ast.Store()) for name in columns]
+        single = len(columns) == 1
         self.node.target = stored[0] if single else ast.Tuple(stored, ast.Store())
         self.node.iter = ast.List([row.elts[0] if single else row for row in table], ast.Load())
 
@@ -495,10 +499,10 @@ def _compares(node: ast.expr) -> bool:
     return any(isinstance(part, (ast.Compare, ast.BoolOp)) for part in ast.walk(node))
 
 
-def _report(number: int, form: Form, known: _Values, asked: list[ast.expr]) -> ast.expr:
+def _report(number: int, form: Form, host_values: _Values, guest_parts: list[ast.expr]) -> ast.expr:
     """The call that reports the values that are asked."""
-    values = list(asked)
-    if form.relations[-1] in ("in", "not in") and known[-1] is None and not form.own:
+    values = list(guest_parts)
+    if form.relations[-1] in ("in", "not in") and host_values[-1] is None and not form.own:
         values[-1] = _call("__listed__", [values[-1]])
     if form.relations in TRUTHS:
         return _call("__truth__" if values else "__judge__", [ast.Constant(number), *values])

@@ -86,14 +86,14 @@ def first_failure(test: Test, reports: Sequence[Report], closed: Sequence[Any]) 
 def _failure(
     assertion: Assertion, row: Sequence[Operand], values: list[Any], closed: Sequence[Any]
 ) -> str:
-    asked = sum(isinstance(part, GuestValue) for part in row)
-    said = values[asked:]  # what opaque objects say of themselves
-    if len(values) < asked or len(said) > 1:
+    count = sum(isinstance(part, GuestValue) for part in row)
+    self_reports = values[count:]  # what opaque objects say of themselves
+    if len(values) < count or len(self_reports) > 1:
         raise Forged
     operands = [_operand(part, values, closed) for part in row]
     try:
-        if said and asked == 2 and _ask_themselves(operands, assertion.own):
-            holds = said[0] is True
+        if self_reports and count == 2 and _ask_themselves(operands, assertion.own):
+            holds = self_reports[0] is True
         else:
             holds = _holds(assertion.relations, operands)
     except RecursionError:
@@ -102,7 +102,7 @@ def _failure(
         if not any(map(is_opaque, operands)):
             return f"{type(error).__name__}: {error}: {assertion.text}"
         holds = False
-    return "" if holds else _message(assertion, values[:asked])
+    return "" if holds else _message(assertion, values[:count])
 
 
 def _ask_themselves(operands: Sequence[Any], own: bool) -> bool:
