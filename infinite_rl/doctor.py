@@ -70,8 +70,8 @@ def findings(online: bool = False) -> Iterator[Finding]:
 
 
 def _python() -> Finding:
-    said = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    return Finding("Python", "ok", f"{said}, {os.cpu_count()} cores, {sys.executable}")
+    message = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    return Finding("Python", "ok", f"{message}, {os.cpu_count()} cores, {sys.executable}")
 
 
 # --- packages ------------------------------------------------------------------------------------

@@ -43,8 +43,8 @@ class UsageError(InfiniteRLError, ValueError):
 class UnknownName(UsageError):
     """A name that is not in its table; the message lists the names that are."""
 
-    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
-        super().__init__(f"unknown {kind} {shown(name)}; known: {', '.join(sorted(known))}")
+    def __init__(self, kind: str, name: object, names: Iterable[str]) -> None:
+        super().__init__(f"unknown {kind} {shown(name)}; known: {', '.join(sorted(names))}")
 
 
 def shown(value: object) -> str:
@@ -60,11 +60,11 @@ def reason_of(error: BaseException) -> str:
     return " ".join(str(error).split())[:300] or type(error).__name__
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, names: Iterable[str]) -> str:
     """Suggest the nearest known name: "; did you mean NAME?", "" if none is near."""
     from difflib import get_close_matches  # needed for errors alone
 
-    near = get_close_matches(name, known, 1)
+    near = get_close_matches(name, names, 1)
     return f"; did you mean {near[0]}?" if near else ""
 
 

@@ -273,13 +273,13 @@ def split_thinking(text: str) -> tuple[str, str]:
     often put the opening tag into the prompt. `<thinking>`, `<thought>`, `[THINK]` and `◁think▷`
     are the same.
     """
-    kept: list[str] = []
+    parts: list[str] = []
     position, opened = 0, None
     for token in THINKING.finditer(text):
         closes = any(token.groups())
         if opened is not None:
             if closes:
-                kept.append(text[position : opened.start()])
+                parts.append(text[position : opened.start()])
                 position, opened = token.end(), None
             continue
         # Windows, not the whole line: a hostile line of a million tags must not be read each time.
@@ -289,11 +289,11 @@ def split_thinking(text: str) -> tuple[str, str]:
         if not closes:
             opened = token if begins_line else None
         elif begins_line or not after.strip():
-            kept.clear()
+            parts.clear()
             position = token.end()
     if opened is None:
-        return "".join([*kept, text[position:]]), ""
-    return "".join([*kept, text[position : opened.start()]]), text[opened.end() :]
+        return "".join([*parts, text[position:]]), ""
+    return "".join([*parts, text[position : opened.start()]]), text[opened.end() :]
 
 
 @lru_cache(64)

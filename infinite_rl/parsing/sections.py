@@ -114,7 +114,7 @@ class Parsed(Mapping[str, str]):
     fences of structured text ("json", "yaml", "toml", "xml", "fence"), by an answer tag alone
     ("tag"), or not at all ("none").
 
-    `found` says for each section where it came from: its own "head" (or tag, or key); the
+    `found` maps each section to where it came from: its own "head" (or tag, or key); the
     "preamble" before the first head (a prompt without head); the "tag" of a text or response (an
     answer without head, so it only repeats the response and proves nothing); the "text" or
     "answer" that held the tag (a response without head); or "missing".
@@ -347,10 +347,10 @@ def _without_chatter(body: str, plain: bool) -> str:
     if plain and end < 0:
         end = next((block.end for block in scan(body) if block.closed), 0)
     for line in re.finditer(r"[^\n]+", body[end:]) if end >= 0 else ():
-        said = (
+        chatter = (
             _RULE.fullmatch(line[0]) or _BEHIND.match(line[0]) or _CHATTER.search(line[0], 0, 120)
         )
-        if line.start() and said:
+        if line.start() and chatter:
             return body[: end + line.start()].rstrip()
     return body
 
@@ -410,8 +410,8 @@ def _fill_from_tags(bodies: dict[str, str], sources: dict[str, str]) -> None:
     if ANSWER in bodies:
         section = bodies[ANSWER]
         bodies[ANSWER] = _answer(section)
-        around = len(section) > len(bodies[ANSWER]) + 2 * len(ANSWER_TAG) + 20
-        if RESPONSE not in bodies and around and tag_matches(section):
+        has_more = len(section) > len(bodies[ANSWER]) + 2 * len(ANSWER_TAG) + 20
+        if RESPONSE not in bodies and has_more and tag_matches(section):
             bodies[RESPONSE], sources[RESPONSE] = section, "answer"
     elif RESPONSE in bodies and (matches := tag_matches(bodies[RESPONSE])):
         bodies[ANSWER], sources[ANSWER] = _unfenced(matches[-1].content), "tag"

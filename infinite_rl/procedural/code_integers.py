@@ -42,10 +42,10 @@ def search(draw: Draw, level: int) -> CodingTask:
         else (one.instruction.split("\n")[1], f"not ({one.python})", f"!({one.javascript})")
         for one, sign in pairs
     ]
-    said, python, javascript = zip(*conditions, strict=True)
+    wordings, python, javascript = zip(*conditions, strict=True)
     parameters = {
         **story,
-        "that": (" and " if both else " or ").join(said),
+        "that": (" and " if both else " or ").join(wordings),
         "test_py": (" and " if both else " or ").join(python),
         "test_js": (" && " if both else " || ").join(javascript),
         **result.texts("result"),

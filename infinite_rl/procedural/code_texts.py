@@ -251,8 +251,8 @@ def palindromes(draw: Draw) -> tuple[CodingTask, Fresh]:
     p = FAMILY.draw_parameters(draw, "palindromes")
 
     def reference(text: str) -> int:
-        kept = max(len(one) for one in subsequences(text) if one == "".join(reversed(one)))
-        return len(text) - kept if p["inserted"] else kept
+        longest = max(len(one) for one in subsequences(text) if one == "".join(reversed(one)))
+        return len(text) - longest if p["inserted"] else longest
 
     edges = (("",), ("a",), ("ab",), ("abca",))
     task = FAMILY.task(draw, "palindromes", p, reference, edges)

@@ -220,7 +220,7 @@ def causes(draw: Draw, level: int) -> Names:
     bad_one, bad_two = draw.some(range(1, 5 + 3 * level), 2)
     rest = 100 - share
     one, two = Fraction(share * bad_one, 10**4), Fraction(rest * bad_two, 10**4)
-    place, total = draw.pick(phrases("counting", "plants")), one + two
+    site, total = draw.pick(phrases("counting", "plants")), one + two
     known_faulty = not draw.chance(0.4)
     letter, part = draw.pick((("A", one), ("B", two))) if known_faulty else ("", one)
     posterior = part / total

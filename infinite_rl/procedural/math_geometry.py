@@ -22,7 +22,7 @@ def right_triangle(draw: Draw, level: int) -> Names:
     a, b = legs if whole else draw.some(range(2, 8 + 4 * level), 2)
     square = a * a + b * b
     c, area = root_of(square), Fraction(a * b, 2)
-    around = a + b + int(c) if c.isdigit() else f"{a + b} + {c}"
+    perimeter = a + b + int(c) if c.isdigit() else f"{a + b} + {c}"
     height, radius = root_of(Fraction((a * b) ** 2, square)), root_of(Fraction(square, 4))
     return locals()
 
@@ -61,8 +61,8 @@ def segment(draw: Draw, level: int) -> Names:
     c, d = a + dx, b + dy
     square, x, y = dx * dx + dy * dy, Fraction(a + c, 2), Fraction(b + d, 2)
     distance, slope = root_of(square), Fraction(dy, dx)
-    normal = -1 / slope
-    line, bisector = line_text(slope, a, b), line_text(normal, x, y)
+    normal_slope = -1 / slope
+    line, bisector = line_text(slope, a, b), line_text(normal_slope, x, y)
     image = f"({2 * c - a}, {2 * d - b})"
     steep = dx != 1
     return locals()

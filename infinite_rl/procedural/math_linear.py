@@ -125,9 +125,9 @@ def perimeter(draw: Draw, level: int) -> Names:
     shape = draw.pick(("garden", "poster", "courtyard", "football pitch", "window", "table top"))
     width, factor, extra = draw.between(3, 15 * level), draw.between(2, 4), draw.between(1, 12)
     length = factor * width + extra
-    around, area = 2 * (length + width), width * length
+    border, area = 2 * (length + width), width * length
     widths, extras = 2 * factor + 2, 2 * extra
-    rest = around - extras
+    rest = border - extras
     return locals()
 
 

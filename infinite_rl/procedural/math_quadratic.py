@@ -132,7 +132,7 @@ def rectangle(draw: Draw, level: int) -> Names:
     )
     width, gap = draw.between(3, 8 + 6 * level), draw.between(1, 10)
     length = width + gap
-    area, around = width * length, 2 * (width + length)
+    area, perimeter = width * length, 2 * (width + length)
     quadratic = Quadratic(1, gap, -area, "w")
     return locals()
 

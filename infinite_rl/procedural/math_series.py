@@ -136,9 +136,9 @@ def telescope(draw: Draw, level: int) -> Names:
     start = draw.between(1, 4)
     scale = Fraction(top, gap)
     first, last = ([Fraction(1, m + k) for k in range(gap)] for m in (start, n + 1))
-    kept, lost = sum(first), sum(last)
-    whole, part, scale_text = scale * kept, scale * (kept - lost), factor(scale)
-    kept_text, lost_text = (
+    head, tail = sum(first), sum(last)
+    whole, part, scale_text = scale * head, scale * (head - tail), factor(scale)
+    head_text, tail_text = (
         " + ".join(map(str, terms)) + (f" = {sum(terms)}" if gap > 1 else "")
         for terms in (first, last)
     )

@@ -114,13 +114,13 @@ def _content(
 
 def _similar(rows: Sequence[Mapping[str, Cell]]) -> list[tuple[int, int, float]]:
     """Pairs of rows with similar prompts, by their numbers; of a run's, among those kept."""
-    kept = [
+    prompts = [
         (number, prompt.text if isinstance(prompt, Truncated) else prompt)
         for number, row in enumerate(rows)
         if row.get(OUTCOME, KEPT) == KEPT and (prompt := row.get("prompt"))
     ]
-    pairs = similar_prompts([str(prompt) for _, prompt in kept])
-    return [(kept[one][0], kept[other][0], similarity) for one, other, similarity in pairs]
+    pairs = similar_prompts([str(prompt) for _, prompt in prompts])
+    return [(prompts[one][0], prompts[other][0], similarity) for one, other, similarity in pairs]
 
 
 def about(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:

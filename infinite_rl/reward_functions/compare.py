@@ -59,7 +59,7 @@ def compare(actual: str, expected: str, tolerance: Tolerance | None = None) -> M
     The order of lines and of words matters. Two empty texts are equal. Work is linear in the
     length of the texts, plus a similarity over short windows. Never raises.
     """
-    actual, expected = _normal(actual), _normal(expected)
+    actual, expected = _normalize(actual), _normalize(expected)
     if actual.casefold() == expected.casefold():
         return Match(1.0, "exact")
     if _equal_json(actual, expected):
@@ -80,7 +80,7 @@ def compare_exactly(actual: str, expected: str) -> Match:
     return Match(_similarity(actual, expected), "similarity")
 
 
-def _normal(text: str) -> str:
+def _normalize(text: str) -> str:
     """Drop ANSI codes and trailing white space of lines; line ends become "\\n"."""
     text = _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     return "\n".join(line.rstrip() for line in text.split("\n")).strip()

@@ -197,8 +197,8 @@ def until_complete(code: str, wanted: Collection[str]) -> str:
         return code
     following = list(takewhile(lambda each: each.names, statements[last + 1 :]))
     again = next((n for n, each in enumerate(following) if each.names & names), len(following))
-    kept = statements[: last + 1]
-    return "".join(each.text for each in [*kept, *_used(following[:again], kept)])
+    base = statements[: last + 1]
+    return "".join(each.text for each in [*base, *_used(following[:again], base)])
 
 
 @dataclass(frozen=True)
@@ -209,14 +209,14 @@ class _Statement:
     names: frozenset[str]
 
 
-def _used(following: list[_Statement], kept: list[_Statement]) -> list[_Statement]:
-    """The following definitions that the kept ones use by name, directly or indirectly."""
+def _used(following: list[_Statement], base: list[_Statement]) -> list[_Statement]:
+    """The following definitions that `base` uses by name, directly or indirectly."""
     owners: dict[str, list[int]] = {}
     for n, each in enumerate(following):
         for name in each.names:
             owners.setdefault(name, []).append(n)
     needed: set[int] = set()
-    waiting = list(kept)
+    waiting = list(base)
     while waiting:
         for word in _words(waiting.pop().text):
             more = owners.pop(word, [])
@@ -228,12 +228,12 @@ def _used(following: list[_Statement], kept: list[_Statement]) -> list[_Statemen
 def _words(code: str) -> list[str]:
     """The names in Python code, also those in f-strings, but not those in text and comments."""
 
-    def kept(token: re.Match[str]) -> str:
+    def without_text(token: re.Match[str]) -> str:
         is_text = token[0][0] in "#\"'"
         prefix = code[max(0, token.start() - 2) : token.start()].lower()
         return " " if is_text and "f" not in _PREFIX.sub("", prefix) else token[0]
 
-    return _WORD.findall(_TOKEN.sub(kept, code))
+    return _WORD.findall(_TOKEN.sub(without_text, code))
 
 
 def _statements(code: str) -> Iterator[_Statement]:
