@@ -52,10 +52,10 @@ def references(folder: Path) -> Iterator[Pair]:
             and r"\left\left" not in respelled
         ):
             yield Pair(respelled, gold, True, "the reference respelled")
-        places = [place for place, character in enumerate(gold) if character.isdecimal()]
-        for place in places[:2]:
-            digit = str((int(gold[place]) + 1) % 10)
-            copy = gold[:place] + digit + gold[place + 1 :]
+        digits = [index for index, character in enumerate(gold) if character.isdecimal()]
+        for index in digits[:2]:
+            digit = str((int(gold[index]) + 1) % 10)
+            copy = gold[:index] + digit + gold[index + 1 :]
             yield Pair(copy, gold, False, "a digit of the reference changed")
 
 
@@ -63,13 +63,13 @@ def differences(pairs: list[Pair]) -> list[Difference]:
     judge = math_verify()
     if judge is None:
         sys.exit("Math-Verify is not installed: pip install infinite-rl[math-verify]")
-    found: list[Difference] = []
+    results: list[Difference] = []
     for pair in pairs:
         ours = verify(pair.prediction, pair.gold).status
         theirs = "equal" if judge(boxed(pair.prediction), pair.gold) else "different"
         if (ours == "equal") != (theirs == "equal"):
-            found.append(Difference(pair, ours, theirs))
-    return found
+            results.append(Difference(pair, ours, theirs))
+    return results
 
 
 def boxed(prediction: str) -> str:
@@ -78,9 +78,9 @@ def boxed(prediction: str) -> str:
     return prediction if marked else rf"\boxed{{{prediction}}}"
 
 
-def page(pairs: list[Pair], found: list[Difference]) -> str:
-    wrong = [one for one in found if one.we_err]
-    false_accepts = sum(not one.pair.equal for one in found if not one.we_err)
+def page(pairs: list[Pair], results: list[Difference]) -> str:
+    wrong = [one for one in results if one.we_err]
+    false_accepts = sum(not one.pair.equal for one in results if not one.we_err)
     lines = [
         "# Where our verdicts and Math-Verify's differ",
         "",
@@ -88,21 +88,21 @@ def page(pairs: list[Pair], found: list[Difference]) -> str:
         "the section of `math_pairs.txt` that its pair stands in, where it was labelled by",
         "hand; references of MATH-500 carry the rule that made them.",
         "",
-        f"Of {len(pairs)} pairs Math-Verify 0.9.0 judges {len(found)} differently.",
+        f"Of {len(pairs)} pairs Math-Verify 0.9.0 judges {len(results)} differently.",
         f"In {len(wrong)} of them it agrees with the label and we do not.",
-        f"In the other {len(found) - len(wrong)} we do: it accepts {false_accepts} wrong answers",
-        f"and rejects {len(found) - len(wrong) - false_accepts} right ones.",
+        f"In the other {len(results) - len(wrong)} we do: it accepts {false_accepts} wrong answers",
+        f"and rejects {len(results) - len(wrong) - false_accepts} right ones.",
         "",
         "| convention | accepted wrongly | rejected wrongly |",
         "|---|---:|---:|",
     ]
-    accepted = Counter(one.pair.reason for one in found if not one.we_err and not one.pair.equal)
-    rejected = Counter(one.pair.reason for one in found if not one.we_err and one.pair.equal)
+    accepted = Counter(one.pair.reason for one in results if not one.we_err and not one.pair.equal)
+    rejected = Counter(one.pair.reason for one in results if not one.we_err and one.pair.equal)
     for reason in sorted(accepted.keys() | rejected.keys()):
         lines.append(f"| {reason} | {accepted[reason]} | {rejected[reason]} |")
     lines += ["", "## Each of them", "", "| convention | prediction | gold | we | Math-Verify |"]
     lines.append("|---|---|---|---|---|")
-    for one in found:
+    for one in results:
         cells = [one.pair.reason, _code(one.pair.prediction), _code(one.pair.gold)]
         lines.append(f"| {' | '.join([*cells, one.ours, one.theirs])} |")
     return "\n".join(lines) + "\n"
@@ -121,11 +121,11 @@ def main() -> None:
     pairs = labelled()
     if options.data is not None:
         pairs += references(options.data)
-    found = differences(pairs)
+    results = differences(pairs)
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(page(pairs, found), encoding="utf-8")
-    errors = [one for one in found if one.we_err]
-    print(f"{len(pairs)} pairs, {len(found)} differences, we err in {len(errors)}: {options.out}")
+    options.out.write_text(page(pairs, results), encoding="utf-8")
+    errors = [one for one in results if one.we_err]
+    print(f"{len(pairs)} pairs, {len(results)} differences, we err in {len(errors)}: {options.out}")
     sys.exit(1 if errors else 0)
 
 

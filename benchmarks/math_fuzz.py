@@ -69,7 +69,7 @@ PIECES = [
 ]
 
 
-class Found:
+class Findings:
     """What came of the verdicts so far."""
 
     def __init__(self, threads: int) -> None:
@@ -86,8 +86,8 @@ class Found:
         if self.pool is None:
             looks = [look(first, second)]
         else:
-            asked = [self.pool.submit(look, first, second) for _ in range(self.threads)]
-            looks = [one.result() for one in asked]
+            futures = [self.pool.submit(look, first, second) for _ in range(self.threads)]
+            looks = [one.result() for one in futures]
         statuses = {status for one in looks for status in one.statuses}
         assert len(statuses - {"timeout"}) <= 1, statuses
         self.pairs += 1
@@ -129,8 +129,8 @@ def random_pair(source: random.Random, seeds: Sequence[tuple[str, str]]) -> tupl
     else:
         first, second = source.choice(seeds)
     for _ in range(source.choice((0, 1, 1, 2))):
-        place, length = source.randrange(len(second) + 1), source.randint(0, 2)
-        second = second[:place] + fragment(source, seeds) + second[place + length :]
+        index, length = source.randrange(len(second) + 1), source.randint(0, 2)
+        second = second[:index] + fragment(source, seeds) + second[index + length :]
     return (first, second) if source.random() < 0.5 else (second, first)
 
 
@@ -140,30 +140,30 @@ def fragment(source: random.Random, seeds: Sequence[tuple[str, str]]) -> str:
     return source.choice(source.choice(kinds))
 
 
-def at_random(found: Found, seconds: float, seed: int) -> None:
+def at_random(findings: Findings, seconds: float, seed: int) -> None:
     source, seeds = random.Random(seed), [pair.sides for pair in labelled()]
-    while time.monotonic() < found.started + seconds:
+    while time.monotonic() < findings.started + seconds:
         pair = random_pair(source, seeds)
         try:
-            found.check(*pair)
+            findings.check(*pair)
         except BaseException:
             print(f"failed on {pair!r}")
             raise
-    print(found.line())
+    print(findings.line())
 
 
-def by_coverage(found: Found, seconds: float, arguments: Sequence[str]) -> None:
+def by_coverage(findings: Findings, seconds: float, arguments: Sequence[str]) -> None:
     atheris: Any = importlib.import_module("atheris")
     for function in [one for one in gc.get_objects() if isinstance(one, FunctionType)]:
         if (function.__module__ or "").startswith(verify.__module__.rpartition(".")[0]):
             atheris.instrument_func(function)
-    found.started = time.monotonic()
+    findings.started = time.monotonic()
 
     def one_input(data: bytes) -> None:
         first, _, second = data.decode("utf-8", "replace").partition("\0")
-        found.check(first, second)
-        if time.monotonic() > found.started + seconds:
-            print(found.line(), flush=True)
+        findings.check(first, second)
+        if time.monotonic() > findings.started + seconds:
+            print(findings.line(), flush=True)
             os._exit(0)  # libFuzzer knows no other end that is no failure
 
     with tempfile.TemporaryDirectory() as name:
@@ -187,11 +187,11 @@ def main() -> None:
     parser.add_argument("--random", action="store_true", help="without atheris")
     options, arguments = parser.parse_known_args()
     verify(r"\sqrt{2}", "1.5")  # loads what is loaded once
-    found = Found(options.threads)
+    findings = Findings(options.threads)
     if options.random or importlib.util.find_spec("atheris") is None:
-        at_random(found, options.seconds, options.seed)
+        at_random(findings, options.seconds, options.seed)
     else:
-        by_coverage(found, options.seconds, arguments)
+        by_coverage(findings, options.seconds, arguments)
 
 
 if __name__ == "__main__":

@@ -232,10 +232,10 @@ class Report:
 
 def examine(timeout: float, symbolic: int = len(SYMBOLIC)) -> str:
     """Judge all hostile inputs and so many symbolic ones; a `Report` as JSON."""
-    return _told(timeout, symbolic, map)
+    return _answers_json(timeout, symbolic, map)
 
 
-def _told(timeout: float, symbolic: int, ask_each: Callable[..., Any]) -> str:
+def _answers_json(timeout: float, symbolic: int, ask_each: Callable[..., Any]) -> str:
     has_sympy = importlib.util.find_spec("sympy") is not None
     warm = verify(r"\int_0^1 e^x \, dx + \sqrt{2}", r"e - 1 + \sqrt{2}", timeout=LOAD_S)
     assert warm.equal == has_sympy and warm.missing != has_sympy, warm
@@ -278,8 +278,8 @@ class Watcher:
 
     def most_mib(self) -> int:
         """The most until now, 0 where there is no `/proc`. It ends with this."""
-        told, _ = self._process.communicate("enough\n")
-        return int(told)
+        output, _ = self._process.communicate("enough\n")
+        return int(output)
 
 
 def watch(process: int) -> None:
@@ -314,12 +314,12 @@ def _kib(process: int) -> int:
 
 def in_a_pool(timeout: float, symbolic: int) -> str:
     with ThreadPoolExecutor(1) as pool:
-        return _told(timeout, symbolic, pool.map)
+        return _answers_json(timeout, symbolic, pool.map)
 
 
 def in_many_threads(timeout: float, symbolic: int) -> str:
     with ThreadPoolExecutor(4) as pool:
-        return _told(timeout, symbolic, pool.map)
+        return _answers_json(timeout, symbolic, pool.map)
 
 
 def in_asyncio(timeout: float, symbolic: int) -> str:
@@ -337,9 +337,9 @@ def in_a_process(method: str, daemon: bool, timeout: float, symbolic: int) -> st
     process = context.Process(target=_send, args=(theirs, timeout, symbolic), daemon=daemon)
     process.start()
     theirs.close()
-    told: str = ours.recv()
+    output: str = ours.recv()
     process.join()
-    return told
+    return output
 
 
 def _send(pipe: Any, timeout: float, symbolic: int) -> None:
@@ -390,8 +390,8 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
-def _report(told: str) -> Report:
-    fields = json.loads(told)
+def _report(output: str) -> Report:
+    fields = json.loads(output)
     answers = [Answer(**answer) for answer in fields.pop("answers")]
     return Report(answers, **fields)
 
@@ -400,18 +400,18 @@ def notebook(timeout: float, symbolic: int) -> Report:
     """A cell of a real kernel, which has threads and an event loop of its own."""
     client: Any = importlib.import_module("jupyter_client.manager")
     manager, kernel = client.start_new_kernel(env=_environment())
-    told: list[str] = []
+    output: list[str] = []
 
     def hear(message: Any) -> None:
         assert message["msg_type"] != "error", message["content"]
-        told.append(message["content"].get("text", ""))
+        output.append(message["content"].get("text", ""))
 
     try:
         kernel.execute_interactive(_lines(timeout, symbolic), timeout=300, output_hook=hear)
     finally:
         kernel.stop_channels()
         manager.shutdown_kernel(now=True)
-    return _report("".join(told))
+    return _report("".join(output))
 
 
 def ray_actor(timeout: float, symbolic: int) -> Report:

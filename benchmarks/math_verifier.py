@@ -59,8 +59,8 @@ def integers(count: int) -> list[Pair]:
     source = random.Random(7)
     golds = [source.randint(2, 99_999) for _ in range(count)]
     return [
-        (rf"{PROSE}So the answer is \boxed{{{gold + (place % 5 == 0)}}}.", str(gold))
-        for place, gold in enumerate(golds)
+        (rf"{PROSE}So the answer is \boxed{{{gold + (index % 5 == 0)}}}.", str(gold))
+        for index, gold in enumerate(golds)
     ]
 
 
@@ -85,12 +85,12 @@ def batch(pairs: Sequence[Pair], count: int) -> list[Pair]:
     pool = [*integers(500), *boxed(pairs)]
     random.Random(3).shuffle(pool)
     turns: dict[str, int] = {}
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for one, other in pool:
-        if one not in found and len(found) < count:
+        if one not in values and len(values) < count:
             turns[other] = turns.get(other, -1) + 1
-            found[one] = other + " " * turns[other]
-    return list(found.items())
+            values[one] = other + " " * turns[other]
+    return list(values.items())
 
 
 def cpu_s() -> float:
@@ -117,7 +117,7 @@ def _running_s() -> float:
 
 def each_us(judge: Judge, pairs: Sequence[Pair]) -> list[float]:
     """Sorted CPU microseconds of each pair."""
-    found: list[float] = []
+    values: list[float] = []
     for pair in pairs:
         forget_forms()
         algebra_may_work = any(sign in text for text in pair for sign in CALCULUS)
@@ -125,8 +125,8 @@ def each_us(judge: Judge, pairs: Sequence[Pair]) -> list[float]:
         start = time.process_time_ns()
         judge(*pair)
         used = (time.process_time_ns() - start) / 1000
-        found.append(used + ((_running_s() - before) * 1e6 if algebra_may_work else 0.0))
-    return sorted(found)
+        values.append(used + ((_running_s() - before) * 1e6 if algebra_may_work else 0.0))
+    return sorted(values)
 
 
 def ours(prediction: str, gold: str) -> bool:
@@ -167,15 +167,15 @@ def spread(
         for _ in range(rounds)
     ]
     return {
-        name: [statistics.median(map(figure, found)) for found in zip(*times, strict=True)]
+        name: [statistics.median(map(figure, values)) for values in zip(*times, strict=True)]
         for name, figure in FIGURES.items()
     }
 
 
 FIGURES: Mapping[str, Callable[[list[float]], float]] = {
-    "median": lambda found: found[len(found) // 2],
-    "99th percentile": lambda found: found[int(len(found) * 0.99)],
-    "mean": lambda found: sum(found) / len(found),
+    "median": lambda values: values[len(values) // 2],
+    "99th percentile": lambda values: values[int(len(values) * 0.99)],
+    "mean": lambda values: sum(values) / len(values),
 }
 
 
@@ -184,11 +184,11 @@ def rates(judges: Sequence[Judge], pairs: Sequence[Pair], rounds: int = 1) -> li
 
     They take turns, and the medians count. Ours takes less than a second, so its turn is five.
     """
-    found: list[list[float]] = [[] for _ in judges]
+    values: list[list[float]] = [[] for _ in judges]
     for _ in range(rounds):
-        for judge, seen in zip(judges, found, strict=True):
+        for judge, seen in zip(judges, values, strict=True):
             seen.extend(_rate(judge, pairs) for _ in range(5 if judge is ours else 1))
-    return [statistics.median(seen) for seen in found]
+    return [statistics.median(seen) for seen in values]
 
 
 def _rate(judge: Judge, pairs: Sequence[Pair]) -> float:
@@ -225,11 +225,11 @@ class Marks(NamedTuple):
 
 def accuracy(judge: Judge, pairs: Sequence[tuple[Pair, bool]]) -> Marks:
     """How the verdicts on labelled pairs agree with their labels."""
-    found = [(judge(*pair), equal) for pair, equal in pairs]
+    values = [(judge(*pair), equal) for pair, equal in pairs]
     return Marks(
-        sum(got == equal for got, equal in found),
-        sum(got > equal for got, equal in found),
-        sum(got < equal for got, equal in found),
+        sum(got == equal for got, equal in values),
+        sum(got > equal for got, equal in values),
+        sum(got < equal for got, equal in values),
     )
 
 

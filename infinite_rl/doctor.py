@@ -47,7 +47,7 @@ class Finding:
 
     part: str
     state: State
-    said: str
+    message: str
     todo: str = ""
 
 

@@ -39,7 +39,7 @@ class Doctor(Verb):
             if finding.state == "broken":
                 code = NOT_DONE
             todo = [f"{'':<8}{'':<25}-> {finding.todo}"] if finding.todo else []
-            line = f"{finding.state:<8}{finding.part:<25}{one_line(finding.said)}"
+            line = f"{finding.state:<8}{finding.part:<25}{one_line(finding.message)}"
             emit(finding, line, *todo, flush=True)
         return code
 

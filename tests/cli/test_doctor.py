@@ -32,7 +32,7 @@ def needs(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
 def test_each_sandbox_runs_a_program(language: str) -> None:
     one = found(f"sandbox {language}")
     assert one.state == "ok"
-    assert "ran a program" in one.said
+    assert "ran a program" in one.message
 
 
 def test_a_sandbox_that_is_not_built_is_broken_and_says_how_to_build_it(
@@ -42,7 +42,7 @@ def test_a_sandbox_that_is_not_built_is_broken_and_says_how_to_build_it(
     monkeypatch.setattr(runtimes, "_FOLDER", tmp_path)
     one = found("sandbox python")
     assert one.state == "broken"
-    assert "build_src/build_wasm.sh" in one.said
+    assert "build_src/build_wasm.sh" in one.message
     assert main(["doctor"]) == 1
 
 
@@ -59,7 +59,7 @@ def test_a_package_that_is_missing_or_of_another_version_is_broken(
     for lines, part, said in PACKAGES:
         needs(monkeypatch, *lines)
         one = found(part)
-        assert one.state == "broken" and one.said.endswith(said)
+        assert one.state == "broken" and one.message.endswith(said)
         assert one.todo == "pip install 'infinite-rl'"
 
 
@@ -93,7 +93,7 @@ def test_a_key_is_told_of_and_never_shown(
 def test_json_is_an_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     main(["doctor", "--json"])
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert all(line.keys() == {"part", "state", "said", "todo"} for line in lines)
+    assert all(line.keys() == {"part", "state", "message", "todo"} for line in lines)
     assert {"Python", "cache", "GPU"} <= {line["part"] for line in lines}
 
 
@@ -112,7 +112,7 @@ def test_a_service_that_refuses_is_reached(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setenv("HF_ENDPOINT", address)
         one = doctor._service("hub")
     assert one.state == "ok"
-    assert SECRET not in one.said
+    assert SECRET not in one.message
 
 
 def test_a_service_that_does_not_answer_is_absent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,11 +76,11 @@ def claim(node: Node, body: Node, budget: Budget) -> Node:
     conditions: list[Node] = []
     open_ = holds(body, "calculus")  # both answers are the same text: nothing was worked out
     for raw in node.args[1:]:
-        settled = _settled(raw, budget)
+        ordered = _in_order(raw, budget)
         if not open_:
-            _hold(body, settled, budget)
-        if raw.value != "any" and settled not in conditions:
-            conditions.append(settled)
+            _hold(body, ordered, budget)
+        if raw.value != "any" and ordered not in conditions:
+            conditions.append(ordered)
     if not conditions:
         return body
     stated = sum(raw.value != "any" for raw in node.args[1:])
@@ -90,7 +90,7 @@ def claim(node: Node, body: Node, budget: Budget) -> Node:
     return Node("claim", (body, conditions[0]), "natural" if natural else None)
 
 
-def _settled(condition: Node, budget: Budget) -> Node:
+def _in_order(condition: Node, budget: Budget) -> Node:
     """A condition with its sets in order, and with one word for the kind of its numbers."""
     inside, *names = condition.args
     words = str(condition.value).split()

@@ -80,9 +80,9 @@ def read(text: str, budget: Budget) -> Node:
         return normal(parse(cleaned))  # nothing but a number
     if cleaned.startswith("~"):
         raise Unparsed("a number that is about right, or struck out")
-    spoken = _text_answer(cleaned)
-    if spoken is not None:
-        return spoken
+    in_words = _text_answer(cleaned)
+    if in_words is not None:
+        return in_words
     if _QUANTIFIED.search(cleaned):
         text, remarks, around = without_quantifiers(cleaned)
         if remarks:
@@ -263,9 +263,9 @@ def _flat(nodes: Iterable[Node]) -> list[Node]:
 
 def _text(node: Node) -> Node:
     content = str(node.value)
-    spoken = _text_answer(content)
-    if spoken is not None:
-        return spoken
+    in_words = _text_answer(content)
+    if in_words is not None:
+        return in_words
     bare = content.strip("() .")
     if len(bare) > 1 and not is_prose(content):
         try:

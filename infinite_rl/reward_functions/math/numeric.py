@@ -397,12 +397,12 @@ class _Evaluation:
         if sizes:
             self.widen(max(sizes) - min(sizes))
         total = values[0] + values[1] if len(values) == 2 else self.ctx.fsum(values)
-        return self.settled(total, max(map(abs, values)))
+        return self.without_noise(total, max(map(abs, values)))
 
     def widen(self, size: Any) -> None:
         self.gap = max(self.gap, int(size))
 
-    def settled(self, value: Any, scale: Any) -> Any:
+    def without_noise(self, value: Any, scale: Any) -> Any:
         """Note how many bits of `scale` cancelled; at the last precision nothing but noise is 0."""
         if not scale:
             return value
@@ -458,10 +458,10 @@ class _Evaluation:
                 raise OverBudget("a power that is too large")
             if name != "exp":
                 self.widen(3 * abs(value))  # tanh is 1 - 2 e^(-2x) and on
-            return self.settled(getattr(ctx, name)(value), value if "h" in name else ctx.zero)
+            return self.without_noise(getattr(ctx, name)(value), value if "h" in name else ctx.zero)
         if name in ("arcsin", "arccos", "arctan"):
             scale = ctx.one if "cos" in name else ctx.zero
-            return self.settled(getattr(ctx, "a" + name[3:])(value), scale)
+            return self.without_noise(getattr(ctx, "a" + name[3:])(value), scale)
         if name in ("floor", "ceil"):
             return self.whole(name, ctx.re(value))
         return abs(value)
@@ -482,16 +482,16 @@ class _Evaluation:
         scale = max(abs(value), self.ctx.one) if name in ("cos", "sec", "cot") else abs(value)
         base = {"cot": "tan", "sec": "cos", "csc": "sin"}.get(name, name)
         if name in ("tan", "cot"):
-            sine = self.settled(self.ctx.sin(value), abs(value))
-            cosine = self.settled(self.ctx.cos(value), max(abs(value), self.ctx.one))
+            sine = self.without_noise(self.ctx.sin(value), abs(value))
+            cosine = self.without_noise(self.ctx.cos(value), max(abs(value), self.ctx.one))
             return self.quotient(sine, cosine) if name == "tan" else self.quotient(cosine, sine)
-        result = self.settled(getattr(self.ctx, base)(value), scale)
+        result = self.without_noise(getattr(self.ctx, base)(value), scale)
         return result if base == name else self.quotient(self.ctx.one, result)
 
     def logarithm(self, name: str, values: list[Any]) -> Any:
         if not values[0] or (len(values) == 2 and values[1] in (0, 1)):
             raise Undefined("a logarithm of zero, or in base 0 or 1")
-        result = self.settled(self.ctx.log(values[0]), self.ctx.one)
+        result = self.without_noise(self.ctx.log(values[0]), self.ctx.one)
         base = self.ctx.mpf(10) if name == "lg" else (values[1] if len(values) == 2 else None)
         return result if base is None else result / self.ctx.log(base)
 

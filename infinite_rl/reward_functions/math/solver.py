@@ -164,8 +164,8 @@ class _Builder:
                 return sympy.Symbol(content, integer=True, positive=True)
             return sympy.Symbol(content, real=True)
         if operation == "const":
-            known = {"pi": sympy.pi, "e": sympy.E, "i": sympy.I, "inf": sympy.oo}
-            return known[content]
+            constants = {"pi": sympy.pi, "e": sympy.E, "i": sympy.I, "inf": sympy.oo}
+            return constants[content]
         values = [self.node(arg) for arg in args]
         if operation == "calculus":
             return self.calculus(content, values)
@@ -378,8 +378,8 @@ def _compiled(node: Any, name: Any) -> Callable[[Any], Any]:
         return lambda at: mpmath.fprod(part(at) for part in parts)
     if node.is_Pow:
         return lambda at: parts[0](at) ** parts[1](at)
-    known = {"sin": mpmath.sin, "cos": mpmath.cos, "log": mpmath.log, "Abs": abs}
-    function = known.get(node.func.__name__)
+    constants = {"sin": mpmath.sin, "cos": mpmath.cos, "log": mpmath.log, "Abs": abs}
+    function = constants.get(node.func.__name__)
     if function is None:
         raise NoClosedForm("a function inside of it that is not checked")
     return lambda at: function(parts[0](at))
@@ -392,10 +392,10 @@ def _near(question: Any, values: Mapping[Any, Any]) -> Any:
     body, name, point, side = question.args
     step = sympy.Float(_LIMIT_STEP, _LIMIT_DIGITS)  # an exact number might never end
     if point in (sympy.oo, -sympy.oo):
-        place = (1 if point == sympy.oo else -1) / step
+        nearby = (1 if point == sympy.oo else -1) / step
     else:
-        place = point + (-step if str(side) == "-" else step)
-    return body.subs({**values, name: place})
+        nearby = point + (-step if str(side) == "-" else step)
+    return body.subs({**values, name: nearby})
 
 
 def _alike(first: Any, second: Any, agreement: float) -> bool:
