@@ -271,7 +271,7 @@ _loading = threading.Lock()
 
 
 def _after_fork() -> None:
-    """A forked child has none of the threads, and may have copied a locked lock."""
+    """Reset threads and locks in a forked child: it has no threads, and a lock may be locked."""
     global _ticker, _loading, _starting
     _ticker = _Ticker(ENGINE, METERED)
     _loading, _starting = threading.Lock(), threading.Lock()
@@ -379,7 +379,7 @@ def _compile(source: Path, digest: str, kind: type[Compiled], is_metered: bool) 
 
 
 def _key(runtime: Runtime, digest: str, is_metered: bool) -> str:
-    """A hash of what compiled code depends on: source, compiler, settings, processor."""
+    """Hash the inputs of compilation: source, compiler, settings, processor."""
     settings = f"{_SETTINGS} fuel" if is_metered else _SETTINGS
     parts = (digest, version("wasmtime"), settings, sys.platform, _processor())
     hashed = hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -396,7 +396,7 @@ def _processor() -> str:
 
 
 def _cache_folder() -> Path | None:
-    """A folder that only this user can write to, or None.
+    """Return a folder that only this user can write to, or None.
 
     Compiled code is native code: write access to it grants the user's rights.
     """
@@ -411,7 +411,7 @@ def _cache_folder() -> Path | None:
     return folder if fit else None
 
 
-@lru_cache(maxsize=8)  # each reason is said once
+@lru_cache(maxsize=8)  # warn once per reason
 def _say_no_cache(reason: str) -> None:
     logger.warning("no cache of compiled runtimes: %s", reason)
 
@@ -431,7 +431,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _find(folder: Path, key: str, kind: type[Compiled], engine: Engine) -> Compiled | None:
-    """The compiled code under `key`, or None. Damaged code is removed.
+    """Return the compiled code under `key`, or None. Damaged code is removed.
 
     The file's name contains the hash of its content: the engine does not detect a changed byte.
     """

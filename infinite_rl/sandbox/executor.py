@@ -1,4 +1,4 @@
-"""Runs programs in sandboxes: one in this process, batches in worker processes."""
+"""Run programs in sandboxes: single ones in this process, batches in worker processes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .runtimes import (
     runtime_named,
 )
 
-MIN_BATCH = 3  # fewer programs do not pay for the start of a process
+MIN_BATCH = 3  # starting processes does not pay for fewer programs
 
 
 class RewardExecutor:
@@ -212,7 +212,7 @@ class RewardExecutor:
         return guest
 
     def _runtime_of(self, lang: str) -> Guest | Runtime:
-        """The guest or runtime of a language. Raises `UnknownName`, and `RuntimeMissing`."""
+        """Return the guest or runtime of a language. Raises `UnknownName` or `RuntimeMissing`."""
         name = str(lang).strip().lower()
         if name in self._guests:
             return self._guests[name]
@@ -229,7 +229,7 @@ Executor = RewardExecutor  # the short name
 
 
 def run_job(job: tuple[str, dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
-    """The worker's half of `execute_many`: a runtime's name, a program and limits, as JSON."""
+    """Run one job of `execute_many` in a worker: runtime name, program and limits, as JSON."""
     name, fields, limits = job
     sequences = {name: tuple(fields[name]) for name in ("tests", "expected")}
     program = Program(**{**fields, **sequences})
@@ -274,7 +274,7 @@ def _count(name: str, value: float) -> int:
 
 
 def _fuel(value: int | None) -> int | None:
-    """At most 64 bits, which is what the engine counts."""
+    """Limit fuel to 64 bits, the range of the engine's counter."""
     return None if value is None else min(_count("fuel", value), 2**64 - 1)
 
 

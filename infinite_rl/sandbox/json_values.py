@@ -1,4 +1,4 @@
-"""Whether a value that a program returned equals an expected JSON value. Pure, on the host.
+"""Compare a value that a program returned with an expected JSON value. Pure, on the host.
 
 A tuple is an array, as in `json.dumps`. Numbers are compared by value: 3 is 3.0, and `true` is not
 a number. If one of the two is not an integer, they may differ by a rounding error.
@@ -68,9 +68,9 @@ def _same_leaf(actual: Any, expected: Any) -> bool:
 
 
 def _is_rounding(actual: Any, expected: Any) -> bool:
-    """Whether two unequal numbers may be roundings of one number.
+    """Whether two unequal numbers may differ by a rounding error only.
 
-    Integers are not: a program that counts one too many is wrong at any size.
+    Two integers never do: a program that counts one too many is wrong at any size.
     """
     is_float = [isinstance(number, float) for number in (actual, expected)]
     if isinstance(actual, complex) or not any(is_float):

@@ -35,7 +35,7 @@ class Limits:
 
 
 def too_long(program: Program, limits: Limits) -> Execution | None:
-    """Return the failed run of a program that is longer than its limit, which is not read at all.
+    """Return the failed run of a program that is longer than its limit; it is not parsed.
 
     Also of an input longer than a quarter of the memory: copying it would take longer than any
     program may run.
@@ -51,7 +51,7 @@ def too_long(program: Program, limits: Limits) -> Execution | None:
 
 
 class Guest(Protocol):
-    """One language's sandbox: a program in, its execution out, a fresh instance each time.
+    """One language's sandbox: runs each program in a fresh instance.
 
     Thread-safe. Whatever the program does becomes an `Execution`. The constructor of a packaged
     guest raises `RuntimeMissing` if its `.wasm` is missing.
@@ -107,20 +107,20 @@ _BY_LABEL = {label: row for row in RUNTIMES for label in (row.name, *row.aliases
 
 
 def runtime_named(name: str) -> Runtime:
-    """The runtime with that name or alias. Raises `UnknownName`."""
+    """Return the runtime with that name or alias. Raises `UnknownName`."""
     if name not in _BY_LABEL:
         raise UnknownName("language", name, (runtime.name for runtime in RUNTIMES))
     return _BY_LABEL[name]
 
 
 def language_of(label: str) -> str:
-    """The runtime that a label names in any case ("py" is python), "" for any other label."""
+    """Return the runtime that a label names in any case ("py" is python), "" if none."""
     runtime = _BY_LABEL.get(label.lower())
     return runtime.name if runtime else ""
 
 
 def runtime_file(runtime: Runtime) -> Path:
-    """The path of the runtime's WebAssembly. Raises `RuntimeMissing`, which says how to get it."""
+    """Return the path of the runtime's WebAssembly. `RuntimeMissing` says how to install it."""
     path = _FOLDER / runtime.filename
     if not path.is_file():
         raise RuntimeMissing(f"the {runtime.name} runtime is missing: {path}. {_HINT}")
@@ -128,7 +128,7 @@ def runtime_file(runtime: Runtime) -> Path:
 
 
 def recorded_hash(runtime: Runtime) -> str:
-    """The SHA-256 that the runtime's file must have, in hexadecimal. Raises `RuntimeMissing`."""
+    """Return the hexadecimal SHA-256 that the runtime's file must have. Raises `RuntimeMissing`."""
     if runtime.sha256:
         return runtime.sha256
     path = _FOLDER / f"{runtime.filename}.sha256"
@@ -141,6 +141,6 @@ def recorded_hash(runtime: Runtime) -> str:
 
 @cache
 def load_guest(runtime: Runtime) -> Guest:
-    """The runtime's sandbox, one for the process. Raises `RuntimeMissing`."""
+    """Return the runtime's sandbox, one per process. Raises `RuntimeMissing`."""
     guest: Guest = resolve_name(runtime.guest)()
     return guest

@@ -33,14 +33,14 @@ from .modules import as_script, lending
 from .tests import TestReading, read_call, read_test
 from .verdicts import Ended, ReportedAssertion, Returned, Verdicts
 
-_RECOVERY_S = 0.1  # for handing over, after a trap, what was printed before it
-_UNSETTLED = 13  # Node's exit code where a top-level await never ends
-_FIRST_S, _FIRST_FUEL = 10.0, 10**6  # for the first instance, which only shows addresses
+_RECOVERY_S = 0.1  # to read buffered output after a trap
+_UNSETTLED = 13  # Node's exit code if a top-level await never ends
+_FIRST_S, _FIRST_FUEL = 10.0, 10**6  # for the first instance, which only reads the addresses
 _RECOVERY_FUEL = 10**8
 _MEMORY_SLACK = 1024 * 1024
 _REPORT_ROOM = 8 * 1024 * 1024
 _REPORT_CHARS = 16_000_000  # of all values that one test reports
-_REPORT_COST = 100  # counted for each report beside its characters
+_REPORT_COST = 100  # added to the characters of each report
 _EBADF = 8
 
 
@@ -83,7 +83,7 @@ class JavaScriptGuest:
     def _run(self, program: Program, limits: Limits) -> Execution:
         started = time.monotonic()
         run = self._in_instance(program, limits, _Run.start)
-        if run is None:  # it does not even hold the engine itself
+        if run is None:  # the memory limit is too small for the engine itself
             return Execution("", "out of memory\n", 1, "memory")
         tests = self._verdicts.results(
             run.ended, lambda assertions: self._judge(assertions, limits)
@@ -91,7 +91,7 @@ class JavaScriptGuest:
         return run.execution(time.monotonic() - started, tests)
 
     def _judge(self, assertions: Sequence[ReportedAssertion], limits: Limits) -> Sequence[str]:
-        """Why each assertion fails, or "", decided in an instance where no program ran.
+        """Return why each assertion fails, or "", judged in an instance without a program.
 
         Shorter than `assertions` if a limit was met.
         """
@@ -122,7 +122,7 @@ class JavaScriptGuest:
             return Constants(self._prepared, store)
 
     def _import(self, name: str, kind: FuncType) -> Callable[..., Any]:
-        """The host's side of one of the module's imports; unused ones do nothing."""
+        """Return the host function for an import of the module; unused imports do nothing."""
         if not hasattr(_Run, f"on_{name}"):
             return lambda *_arguments: _EBADF if kind.results else None
 
@@ -149,19 +149,19 @@ class _Run:
         self._status: ExecutionStatus = "ok"
         self._exit_code = 0
         self._stopped = False  # by a host function
-        self._inner: Trap | WasmtimeError | None = None  # of a call that a host function made
+        self._inner: Trap | WasmtimeError | None = None  # raised by a call from a host function
         self._began_ns = time.time_ns() if limits.fuel is None else FUEL_EPOCH_NS
         self._started_ns = time.monotonic_ns()
         self._skipped_ns = 0  # time that timers jumped over
         self._rejected: dict[int, tuple[int, int]] = {}  # unhandled promises, by identity
-        self.ended: list[Ended | Returned] = []  # one for each test that ended
+        self.ended: list[Ended | Returned] = []  # one per finished test
         self._reports: list[str] = []  # of the running test
         self._report_room = _REPORT_CHARS
 
     # --- the program, step by step ---------------------------------------------------------------
 
     def start(self) -> None:
-        """Run the program and its tests; the outcome is kept for `execution`."""
+        """Run the program and its tests, and store the outcome for `execution`."""
         self._machine.seed(self._limits.seed)
         try:
             if self._program.tests:
@@ -189,12 +189,12 @@ class _Run:
         return message
 
     def execution(self, duration_s: float, tests: tuple[TestResult, ...]) -> Execution:
-        """The execution with the results of its tests."""
+        """Return the execution with its test results."""
         out, err = (_whole("".join(self._output[n])) for n in (1, 2))
         return Execution(out, err, self._exit_code, self._status, duration_s, tests)
 
     def _run_code(self) -> bool:
-        """Run the program to its end. False if it failed, which is then reported."""
+        """Run the program to its end. If it fails, report the error and return False."""
         setup = f"\n{self._program.setup}" if self._program.setup else ""
         code = as_script(self._program.code + setup)
         flags = ASYNC_SCRIPT if "await" in code else GLOBAL_SCRIPT
@@ -219,7 +219,7 @@ class _Run:
         return self._machine.number(answer) == 1
 
     def _run_tasks(self, is_listening: bool = False) -> int | None:
-        """Run promises and timers until none is left. Returns the error that ended this early.
+        """Run promises and timers until none is left. Return the error that stopped them, if any.
 
         With `is_listening`, a program that listens for unhandled rejections gets them; it never
         gets those of its tests, which it could silence.
@@ -247,7 +247,7 @@ class _Run:
             self._exited(self._machine.number(code))
 
     def _judge(self) -> None:
-        """Run the program, then each test as a separate script. One result for each test."""
+        """Run the program, then each test as a separate script, and store one result per test."""
         machine = self._machine
         machine.drive("lock")
         if not self._run_code():
@@ -276,7 +276,7 @@ class _Run:
             machine.drive("arm")
 
     def _test(self, test: TestReading) -> str:
-        """Why the test fails beside the program, or ""."""
+        """Return why the test fails in the program's instance, or ""."""
         machine = self._machine
         entry = self._program.entry_point
         call = f"\n;check({entry});" if entry else ""
@@ -293,7 +293,7 @@ class _Run:
         return message if self._report_room >= 0 else "the test computed too much to be judged"
 
     def _ended(self, box: int | None) -> str:
-        """Why a script with the result `box` failed, after all its tasks have ended, or ""."""
+        """Return why a script with the result `box` failed after all its tasks ended, or ""."""
         machine = self._machine
         error = machine.exception() if box is None else self._run_tasks()
         message = None
@@ -320,7 +320,7 @@ class _Run:
         self._output[2].append(f"{reason}\n")
 
     def _report(self, error: int) -> None:
-        """An error that the program did not catch."""
+        """Report an error that the program did not catch."""
         self._status, self._exit_code = "error", 1
         was_full = self._is_full()
         # The report needs memory too, and the program no longer runs.
@@ -363,7 +363,7 @@ class _Run:
             self._error(f"the JavaScript engine stopped: {str(trap).splitlines()[-1].strip()}")
 
     def _recover(self) -> None:
-        """Fetch output that is still in the guest, as far as the trap left it intact."""
+        """Read the output that is still buffered in the guest, if the trap left it intact."""
         try:
             self._machine.store.set_epoch_deadline(deadline_ticks(_RECOVERY_S))
             if self._limits.fuel is not None:
@@ -381,7 +381,7 @@ class _Run:
     # --- calls from the guest ---------------------------------------------------------------------
 
     def answer(self, name: str, arguments: tuple[int, ...]) -> int:
-        """Call an `on_` method."""
+        """Dispatch a guest's call to an `on_` method."""
         try:
             return int(getattr(self, name)(*arguments) or 0)
         except OutOfMemory:
@@ -435,7 +435,7 @@ class _Run:
         return int(self._machine.call("qjs_get_undefined"))
 
     def on_host_promise_rejection(self, promise: int, reason: int, is_handled: int) -> None:
-        """A promise was rejected without a handler, or got a handler later."""
+        """Track a promise that was rejected without a handler, or got a handler later."""
         identity = self._machine.word(promise)
         if is_handled:
             self._rejected.pop(identity, None)
@@ -448,7 +448,7 @@ class _Run:
         return 0
 
     def _passed_ns(self) -> int:
-        """Nanoseconds since the start, by the clock or by the consumed fuel."""
+        """Return the nanoseconds since the start, by the clock or by the consumed fuel."""
         if self._limits.fuel is None:
             return time.monotonic_ns() - self._started_ns
         return (self._limits.fuel - self._machine.store.get_fuel()) // FUEL_PER_NS

@@ -18,20 +18,18 @@ _TrapPointer = POINTER(ffi.wasm_trap_t)
 
 
 class OutOfMemory(Exception):
-    """The instance had no memory left for what the host wanted to put into it."""
+    """The instance has no memory left for a value of the host."""
 
 
 class Signature(NamedTuple):
-    """A function's numbers: `i32` or `f64` for each parameter, and for its result ("": none)."""
+    """A function's types: `i32` or `f64` for each parameter and for the result ("": no result)."""
 
     parameters: tuple[str, ...]
     result: str
 
 
 class Constants:
-    """What is the same for every instance: addresses that the build left in the module, and the
-    signatures of its functions.
-    """
+    """The module's exported addresses and its functions' signatures, equal in all instances."""
 
     def __init__(self, prepared: InstancePre, store: Store) -> None:
         exports = prepared.instantiate(store).exports(store)
@@ -54,7 +52,7 @@ def _signature(function: Func, store: Store) -> Signature:
 
 
 class Machine:
-    """A fresh instance in `store`. Its calls raise what the engine raises at a trap."""
+    """A fresh instance in `store`. A trap raises `Trap` or `WasmtimeError`."""
 
     def __init__(self, prepared: InstancePre, store: Store, constants: Constants) -> None:
         self.store = store
@@ -73,8 +71,8 @@ class Machine:
         return extern.of
 
     def call(self, name: str, *arguments: float) -> Any:
-        """What one of the module's functions returns, None where it returns nothing."""
-        # Calling a `Func` asks for its type each time, and costs six times as much.
+        """Call a function of the module and return its result, None if it has none."""
+        # Calling a `Func` looks up its type each time, which takes six times as long.
         function = self._functions.get(name)
         if function is None:
             function = self._functions[name] = self._export(name).func
@@ -89,24 +87,24 @@ class Machine:
         )
         if error or trap:
             fault = WasmtimeError._from_ptr(error) if error else Trap._from_ptr(trap)
-            maybe_raise_last_exn()  # a fault of a host function
+            maybe_raise_last_exn()  # an exception of a host function
             raise fault
         return getattr(values[0], result) if result else None
 
     def read(self, address: int, size: int) -> bytes:
-        """`size` bytes of the memory."""
+        """Read `size` bytes of the memory."""
         return bytes(self._memory.read(self.store, address, address + size))
 
     def write(self, address: int, data: bytes) -> None:
-        """Put bytes into the memory."""
+        """Write bytes into the memory."""
         self._memory.write(self.store, data, address)
 
     def word(self, address: int) -> int:
-        """The number in the four bytes at an address."""
+        """Read the 32-bit integer at an address."""
         return int.from_bytes(self.read(address, 4), "little")
 
     def memory_size(self) -> int:
-        """Bytes of memory that the instance holds now."""
+        """Return the current size of the memory in bytes."""
         return int(self._memory.data_len(self.store))
 
     def _put(self, text: str) -> tuple[int, int]:
@@ -118,21 +116,21 @@ class Machine:
         return address, len(data)
 
     def new_string(self, text: str) -> int:
-        """A string. Raises `OutOfMemory`."""
+        """Create a string in the guest. Raises `OutOfMemory`."""
         address, size = self._put(text)
         box = int(self.call("qjs_new_string", address, size))
         self.call("wasm_free", address)
         return box
 
     def new_bytes(self, text: str) -> int:
-        """A Uint8Array of the text in UTF-8. Raises `OutOfMemory`."""
+        """Create a Uint8Array of the text in UTF-8. Raises `OutOfMemory`."""
         address, size = self._put(text)
         box = int(self.call("qjs_new_uint8_array", address, size))
         self.call("wasm_free", address)
         return box
 
     def text(self, box: int) -> str:
-        """A value as text; half a pair of surrogates stays what it is. Raises `OutOfMemory`."""
+        """Convert a value to text; lone surrogates are kept. Raises `OutOfMemory`."""
         size_address = self._constants["arguments"] + 8
         address = int(self.call("qjs_get_string_len", box, size_address))
         if address == 0:
@@ -142,17 +140,17 @@ class Machine:
         return data.decode("utf-8", "surrogatepass")
 
     def evaluate(self, source: str, name: str, flags: int) -> int | None:
-        """Runs a script. Returns its value, or None where it threw: see `exception`."""
+        """Run a script. Return its value, or None if it threw: see `exception`."""
         address, size = self._put(source)
         box = int(self.call("qjs_eval", address, size, self._constants[name], flags))
         return None if self.call("qjs_is_exception", box) else box
 
     def exception(self) -> int:
-        """What was thrown last."""
+        """Return the exception that was thrown last."""
         return int(self.call("qjs_get_exception"))
 
     def drive(self, name: str, *arguments: int) -> int | None:
-        """Calls one of the prelude's driver functions; None where it threw: see `exception`."""
+        """Call a driver function of the prelude; None if it threw: see `exception`."""
         base = self._constants["arguments"]
         for n, box in enumerate(arguments):
             self.write(base + 4 * n, box.to_bytes(4, "little"))
@@ -161,20 +159,20 @@ class Machine:
         return None if self.call("qjs_is_exception", box) else box
 
     def number(self, box: int) -> float:
-        """A value as a number."""
+        """Convert a value to a number."""
         return float(self.call("qjs_get_float64", box))
 
     def is_pending(self, box: int) -> bool:
-        """Whether the value is a promise that is not settled yet."""
+        """Whether the value is a pending promise."""
         return bool(self.call("qjs_promise_state", box) == PENDING)
 
     def seed(self, seed: int | None) -> None:
-        """Sets what `Math.random` goes on from: by the seed, or anew."""
+        """Seed `Math.random`, at random without a seed."""
         chance = os.urandom(8) if seed is None else random.Random(seed).randbytes(8)
         # Its generator, xorshift64*, would never leave zero.
         self.write(self._constants["random_state"], chance if any(chance) else b"\1" + bytes(7))
 
     def after_trap(self) -> None:
-        """Makes the instance callable again: a trap leaves the stack where it was."""
+        """Make the instance callable again: a trap does not reset its stack pointer."""
         stack = Global._from_raw(self._export("__stack_pointer").global_)
         stack.set_value(self.store, self._constants["__stack_pointer"])

@@ -50,11 +50,11 @@ _DEFAULTED = re.compile(rf"(?P<name>{_NAME})\s*=\s*{_PROGRAM}\.default\b")
 
 
 class _NotAModule(Exception):
-    """The source is not written as ES modules are; the engine will say what is wrong."""
+    """The source is not a valid ES module; the engine will report the error."""
 
 
 def as_script(source: str) -> str:
-    """The source as a script; one without `import` and `export` comes back as it is.
+    """Convert an ES module to a script; a source without `import` and `export` is unchanged.
 
     Lines stay where they are. A default or whole import is the module itself, callable where the
     module is. Exported names stay top-level names and are added to `module.exports` at the end.
@@ -81,7 +81,7 @@ def as_script(source: str) -> str:
 
 
 def lending(texts: Sequence[str]) -> str:
-    """The script that adds to a program's exports the names that tests take from them.
+    """Return a script that exports from a program the names that its tests import.
 
     A program that defines `f` and exports nothing is then still a module with `f`, as in Python.
     What it exports itself stays. "" where no test requires the program.

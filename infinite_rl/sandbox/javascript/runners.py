@@ -1,4 +1,4 @@
-"""What a JavaScript test needs besides the program: a test runner such as mocha, or other files.
+"""Detect what a JavaScript test needs besides the program: a test runner, or other files.
 
 Only the text of the test and its setup decides, never the program. Linear time.
 """
@@ -28,7 +28,7 @@ _BEFORE_STATEMENT = frozenset(["", ";", "{", "}", ")", "]", "=>", "await", "retu
 
 @lru_cache(maxsize=2048)
 def runner_of(test: str, setup: str = "", own: tuple[str, ...] = ()) -> str:
-    """What the test needs to be run by, such as "node:test" or "describe and it"; "" for nothing.
+    """Return the test runner that a test needs, such as "node:test" or "describe and it", or "".
 
     It needs a runner where it, or the setup, imports one, and where it calls `describe`, `it`,
     `test` and the like, or `expect(...)`, as statements, without defining them. The names in `own`
@@ -48,7 +48,7 @@ def runner_of(test: str, setup: str = "", own: tuple[str, ...] = ()) -> str:
 
 @lru_cache(maxsize=2048)
 def files_of(text: str) -> tuple[str, ...]:
-    """The files that a test or a setup imports, as "./solution": paths that begin with a dot."""
+    """Return the files that a test or a setup imports: paths that begin with a dot."""
     return tuple(name for name in _Text(text).modules() if name.startswith("."))
 
 

@@ -78,10 +78,10 @@ _NAMED = re.compile(
 
 @dataclass(frozen=True)
 class GuestValue:
-    """What becomes of one assertion where the program is not: `script`, a script of its own.
+    """One assertion as a `script` that is judged in an instance without the program.
 
-    It finds the values that were reported as `$value(0)`, `$value(1)`, ... An assertion that is
-    `required` must have been reported by the time its test has ended.
+    It reads the reported values as `$value(0)`, `$value(1)`, ... A `required` assertion must be
+    reported before its test ends.
     """
 
     script: str
@@ -90,7 +90,7 @@ class GuestValue:
 
 @dataclass(frozen=True)
 class TestReading:
-    """A test as it runs beside the program: `source`, which reports to a function named `reporter`.
+    """A test for the program's instance: `source` reports values to the function `reporter`.
 
     `assertions` maps the number under which an assertion reports to the assertion.
     """
@@ -104,9 +104,9 @@ class TestReading:
 
 @lru_cache(maxsize=2048)
 def read_test(test: str, entry_point: str = "", setup: str = "") -> TestReading:
-    """Reads one test; a test that is not understood stays as it is, and asks nothing.
+    """Split one test; a test that cannot be parsed is returned unchanged, without assertions.
 
-    `setup` is what ran before it, where it may have named what it needs.
+    `setup` is the code before it, which may import what the test uses.
     """
     source = as_script(test)
     reporter = "$report"
@@ -116,12 +116,12 @@ def read_test(test: str, entry_point: str = "", setup: str = "") -> TestReading:
 
 
 def read_call(expression: str) -> TestReading:
-    """A test that reports the value of an expression, for the host to compare."""
+    """Return a test that reports the value of an expression, for the host to compare."""
     return TestReading(f"$report(0, [{expression}\n]);", "$report", {0: GuestValue("", True)})
 
 
 class _Brackets:
-    """For each bracket its partner, for each token the bracket that it stands in (-1: none)."""
+    """The partner of each bracket, and the innermost bracket around each token (-1: none)."""
 
     def __init__(self, sequence: Sequence[Token]) -> None:
         self.partner: dict[int, int] = {}
@@ -140,12 +140,12 @@ class _Brackets:
 
 
 class _NotUnderstood(Exception):
-    """An expression that is not cut: it is asked for whole."""
+    """The expression cannot be split: the guest reports its whole value."""
 
 
 @dataclass
 class _Holes:
-    """The values that one assertion asks for, as they are found."""
+    """The expressions of one assertion whose values the guest reports."""
 
     sources: list[str] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""JavaScript source as tokens: strings, regular expressions, templates, operators. Linear time."""
+"""Tokenize JavaScript: strings, regular expressions, templates, operators. Linear time."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Token(NamedTuple):
 
 
 def tokens(source: str) -> Iterator[Token]:
-    """All tokens, whatever the source is; what is left open ends with it."""
+    """Yield all tokens of any source; an unclosed string or comment ends with the source."""
     open_marks: list[str] = []
     before, at = "", 0
     while at < len(source):
@@ -77,7 +77,7 @@ def _end_of_blank(source: str, at: int) -> int:
 
 
 def _next(source: str, at: int, before: str, in_template: bool) -> Token | None:
-    """The token at `at`; None for white space and comments."""
+    """Return the token at `at`; None for white space and comments."""
     first = source[at]
     if first == "`" or (first == "}" and in_template):
         chunk = _TEMPLATE.match(source, at + 1)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-_EXACT = 2**53  # a larger whole number is written with zeros for digits that it need not have
-_MOST_PARTS = 2_000_000  # of a value, what it holds in two places counted twice
+_EXACT = 2**53  # JavaScript prints larger integers with zeros for digits beyond its precision
+_MOST_PARTS = 2_000_000  # parts of a value; a part that occurs twice counts twice
 _KINDS = {"u": "undefined", "i": "a bigint", "y": "a symbol", "k": "a builtin", "!": "an error"}
 _OBJECTS = {
     "f": "a function",
@@ -32,9 +32,9 @@ class NotJson(Exception):
 
 
 def read_value(text: str) -> Any:
-    """The one value of a report: None, booleans, numbers, texts, lists and dicts.
+    """Decode the value of a report: None, booleans, numbers, strings, lists and dicts.
 
-    NaN and the infinities are numbers, too. Raises `NotJson` for all that is no plain data.
+    NaN and the infinities are numbers, too. Raises `NotJson` for any other value.
     """
     try:
         (code,) = json.loads(text)
@@ -44,11 +44,11 @@ def read_value(text: str) -> Any:
 
 
 class _Reader:
-    """Reads one value. The writer numbers the objects in the order in which it meets them."""
+    """Decode one value. The encoder numbers objects in the order of their first occurrence."""
 
     def __init__(self) -> None:
         self._objects: list[Any] = []
-        self._sizes: dict[int, int] = {}  # of the lists and dicts that are whole, by identity
+        self._sizes: dict[int, int] = {}  # of complete lists and dicts, by identity
 
     def value(self, code: Any) -> Any:
         if type(code) is int:

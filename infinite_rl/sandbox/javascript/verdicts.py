@@ -1,4 +1,4 @@
-"""The results of JavaScript tests from the values that they reported, judged on the host."""
+"""Judge JavaScript tests on the host, from the values that they reported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tests import TestReading
 from .values import NotJson, read_value
 
 _REMEMBERED = 8192  # verdicts
-_REMEMBERED_CHARS = 4096  # of one value; longer ones are judged each time
+_REMEMBERED_CHARS = 4096  # longer values are not cached
 _UNJUDGED = "the value could not be judged within the limits of the run"
 
 
@@ -30,10 +30,10 @@ Messages = Mapping[ReportedAssertion, str]  # why each assertion fails, or ""
 
 @dataclass(frozen=True)
 class Ended:
-    """A test that came to its end beside the program.
+    """A test that ended in the program's instance.
 
     `message` is why it failed there, or "". Each of `reports` is "number=values" for one assertion,
-    or "number!message" where its values could not be had.
+    or "number!message" if its values could not be read.
     """
 
     reading: TestReading
@@ -41,14 +41,14 @@ class Ended:
     reports: Sequence[str] = ()
 
     def assertions(self) -> Iterable[ReportedAssertion]:
-        """The assertions that are left to judge."""
+        """Yield the assertions that the host has to judge."""
         for report in self.reports:
             number, mark, values = _parts(report)
             if mark == "=" and number in self.reading.assertions:
                 yield ReportedAssertion(self.reading.assertions[number].script, values)
 
     def result(self, messages: Messages) -> TestResult:
-        """Passed where the test ended well, and every assertion holds that it had to reach."""
+        """Pass if the test did not fail and each required assertion was reported and holds."""
         missing = {n for n, assertion in self.reading.assertions.items() if assertion.required}
         for report in self.reports:
             number, mark, values = _parts(report)
@@ -68,7 +68,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Returned:
-    """A test that asks for the value of an expression, which is to be a JSON value."""
+    """A test that reports the value of an expression, to compare with a JSON value."""
 
     expression: str
     expected: Any
@@ -76,11 +76,11 @@ class Returned:
     reports: Sequence[str] = ()
 
     def assertions(self) -> Iterable[ReportedAssertion]:
-        """None: the host compares."""
+        """Return no assertions: the host compares the value itself."""
         return ()
 
     def result(self, _messages: Messages) -> TestResult:
-        """Passed where the test ended well, and has reported the value that was expected once."""
+        """Pass if the test did not fail and reported the expected value exactly once."""
         reports = [_parts(report) for report in self.reports]
         if self.message or len(reports) != 1:
             return TestResult(False, self.message or "the value was not reported once")
@@ -103,7 +103,7 @@ def _parts(report: str) -> tuple[int, str, str]:
 
 
 class Verdicts:
-    """Judges assertions, and remembers some: many programs give the same right values."""
+    """Judge assertions with a cache: many correct programs report the same values."""
 
     def __init__(self) -> None:
         self._cache: OrderedDict[ReportedAssertion, str] = OrderedDict()
@@ -114,7 +114,7 @@ class Verdicts:
         tests: Sequence[Ended | Returned],
         judge: Callable[[Sequence[ReportedAssertion]], Sequence[str]],
     ) -> tuple[TestResult, ...]:
-        """One result for each test. `judge` returns why each assertion fails, or "", until it
+        """Return one result per test. `judge` returns why each assertion fails, or "", until it
         meets a limit of the run.
         """
         assertions = dict.fromkeys(assertion for test in tests for assertion in test.assertions())

@@ -1,4 +1,4 @@
-"""The expressions of a Python test, classified: closed ones, own ones, and relations between them.
+"""Classify the expressions of a Python test: closed, own, and relations between them.
 
 A closed expression has the same value wherever it is computed: literals, operators, pure built-in
 functions, pure parts of the standard library. The host can compute it, out of the program's reach.
@@ -21,7 +21,7 @@ _PLAIN_ATTRIBUTES = frozenset(name for kind in (*_PLAIN, deque) for name in dir(
 
 
 def own_classes(texts: Iterable[str]) -> frozenset[str]:
-    """Names with a capital letter that the tests of a program use as classes.
+    """Return the capitalized names that the tests of a program use as classes.
 
     That they are called is not enough, since functions may have capital letters, too.
     """
@@ -36,7 +36,7 @@ def own_classes(texts: Iterable[str]) -> frozenset[str]:
 
 
 def own_names(tree: ast.Module, classes: frozenset[str]) -> frozenset[str]:
-    """The names that are bound once, to such an object."""
+    """Return the names that are bound once, to an own expression."""
     counts = Counter(bound(tree))
     names: frozenset[str] = frozenset()
     for name, value in assigned(tree):
@@ -46,7 +46,7 @@ def own_names(tree: ast.Module, classes: frozenset[str]) -> frozenset[str]:
 
 
 def is_own(node: ast.expr, names: frozenset[str], classes: frozenset[str]) -> bool:
-    """Whether it is a construction, a name of one, or made of these by operators.
+    """Whether an expression is own: a constructor call, a name of one, or operators on these.
 
     What a method gives is not: `Solution().solve(1)` may be a plain value.
     """
@@ -58,13 +58,13 @@ def is_own(node: ast.expr, names: frozenset[str], classes: frozenset[str]) -> bo
 
 
 def _constructed(node: ast.AST) -> str:
-    """The name with a capital letter that is called."""
+    """Return the capitalized name that the expression calls, or ""."""
     of = node.func if isinstance(node, ast.Call) else None
     return of.id if isinstance(of, ast.Name) and of.id[:1].isupper() else ""
 
 
 def assigned(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """Names, and what they are bound to."""
+    """Yield the assigned names with their values."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             if isinstance(node.targets[0], ast.Name):
@@ -141,12 +141,12 @@ def immutable(node: ast.expr) -> bool:
 
 
 def literal_of(number: int) -> ast.expr:
-    """The expression that spells out an integer."""
+    """Return the literal of an integer."""
     return ast.parse(repr(number), mode="eval").body
 
 
 def walk(node: ast.AST) -> list[ast.AST]:
-    """A node and all below it, in the order of `ast.walk`, in a third of its time."""
+    """Yield a node and its descendants as `ast.walk` does, in a third of the time."""
     nodes = [node]
     for each in nodes:
         for name in each._fields:
@@ -159,7 +159,7 @@ def walk(node: ast.AST) -> list[ast.AST]:
 
 
 def loads(node: ast.AST) -> Iterator[str]:
-    """The names that are read."""
+    """Yield the names that the node reads."""
     for part in walk(node):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
             yield part.id
@@ -235,7 +235,7 @@ class Scope:
         return False
 
     def close(self, node: ast.expr, values: Mapping[str, ast.expr]) -> ast.expr | None:
-        """The expression with what the `known` names stand for; None when it is not closed."""
+        """Substitute the `values` of names; return None if the expression is not closed then."""
         if isinstance(node, ast.Constant):
             return node
         inner = set(bound(node))
@@ -257,7 +257,7 @@ class Scope:
         return name in self._imports or name in _PURE_BUILTINS
 
     def source(self, node: ast.expr) -> str:
-        """The program that reports the value of a closed expression."""
+        """Return the program that reports the value of a closed expression."""
         inner = set(bound(node))
         names = sorted({name for name in loads(node) if name in self._imports} - inner)
         imports = "".join(f"{self._imports[name][0]}\n" for name in names)
@@ -318,7 +318,7 @@ class Form:
 
 
 def form_of(test: ast.expr, scope: Scope, is_own: Callable[[ast.expr], bool]) -> Form:
-    """What is asserted; `is_own` says of an expression whether it makes such an object."""
+    """Return the form of an assertion; `is_own` tells whether an expression is own."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         inner = form_of(test.operand, scope, is_own)
         if inner.relations == ("true",):

@@ -32,7 +32,7 @@ from .values import Unreadable, read_reports
 from .verdicts import Forged, first_failure, is_opaque, judge
 
 _Interfaces = dict[str, dict[str, Callable[..., Any]]]  # function by name by interface
-_RANDOM_BYTES = 65536  # at once: the binding is slow with lists
+_RANDOM_BYTES = 65536  # per call: the binding is slow with lists
 _MESSAGE_CHARS = 500
 _VALUES_CHARS = 8_000_000  # of all reported values; the host needs a multiple of it in memory
 _ALIASES = '__import__("sys").modules.update(dict.fromkeys({}, __import__("__main__")))'
@@ -41,14 +41,14 @@ _CACHED = 256  # one plan serves every program that is judged by the same tests
 
 
 class _Stop(Exception):
-    """The host stops the program, with this status."""
+    """Raised by the host to stop the program with this status."""
 
     def __init__(self, status: ExecutionStatus) -> None:
         self.status = status
 
 
 class _Left(Exception):
-    """The program ends itself at once, with this exit code."""
+    """Raised if the program exits at once, with this exit code."""
 
     def __init__(self, code: int) -> None:
         self.code = code
@@ -56,7 +56,7 @@ class _Left(Exception):
 
 @dataclass(frozen=True)
 class _TestReport:
-    """The guest's report of one test; `values` are those for the host to judge, encoded."""
+    """The guest's report of one test; `values` are encoded, for the host to judge."""
 
     passed: bool
     message: str
@@ -71,7 +71,7 @@ class _Plan:
     closed: tuple[Any, ...] = ()
 
     def judge(self, number: int, report: _TestReport) -> TestResult:
-        """The verdict on a test. Raises `Forged`."""
+        """Return the verdict on a test. Raises `Forged`."""
         test = self.reading.tests[number]
         try:
             values = read_reports(report.values)
@@ -121,7 +121,7 @@ class _Session:
         return len(self.reports) in (0, len(self.tests))
 
     def real(self) -> list[_TestReport]:
-        """The reports without those of traps, their messages by the tests' own numbers."""
+        """Return the reports without those of traps, with the tests' own numbers in messages."""
         real = [(n, each) for n, each in enumerate(self.reports, 1) if n - 1 not in self._traps]
         return [
             replace(each, message=each.message.replace(f"test_{n}.py", f"test_{number}.py"))
@@ -151,7 +151,7 @@ class _Session:
         return (self.fuel - self.store.get_fuel()) // FUEL_PER_NS + self._napped_ns
 
     def wall_clock(self, _store: object) -> Record:
-        """The time of day of a run with fuel."""
+        """Return the time of day of a run with fuel."""
         parts = divmod(FUEL_EPOCH_NS + self.now_ns(), 10**9)
         now = Record()
         vars(now).update(zip(("seconds", "nanoseconds"), parts, strict=True))
@@ -163,7 +163,7 @@ class _Session:
         return self._chance.randbytes(count)
 
     def execution(self, status: ExecutionStatus, exit_code: int, reason: str = "") -> Execution:
-        """The execution without the results of tests."""
+        """Return the execution without test results."""
         stderr = "".join(self._printed[2])
         if reason:
             stderr += ("" if not stderr or stderr.endswith("\n") else "\n") + reason + "\n"
@@ -171,7 +171,7 @@ class _Session:
         return Execution("".join(self._printed[1]), stderr, exit_code, status, duration)
 
     def cut_short(self, status: ExecutionStatus, exit_code: int, reason: str) -> Execution:
-        """The execution of a program that did not return: it cannot have reported its last test."""
+        """Return the execution of a program that did not return, without its last test's report."""
         real = [n for n in range(len(self.tests)) if n not in self._traps]
         del self.reports[max(real, default=0) :]
         return self.execution(status, exit_code, reason)
@@ -212,7 +212,7 @@ class PythonGuest:
         return shielded(lambda: guest._run(program, limits))
 
     def _variant(self, is_metered: bool, is_seeded: bool) -> PythonGuest:
-        """The guest with the clocks and random numbers of such a run; most need neither."""
+        """Return the guest with the clocks and random numbers that these limits require."""
         if not (is_metered or is_seeded):
             return self
         with self._making:
@@ -256,7 +256,7 @@ class PythonGuest:
         return plan
 
     def _compute(self, closed: tuple[str, ...], limits: Limits) -> tuple[dict[str, Any], bool]:
-        """The values of closed expressions, as far as they have one, and whether all were tried."""
+        """Compute the closed expressions. Return the values, and whether all were attempted."""
         if not closed:
             return {}, True
         tests = [Test(text) for text in closed]
@@ -328,7 +328,7 @@ class PythonGuest:
         return linker
 
     def _replaced(self, is_metered: bool, is_seeded: bool) -> _Interfaces:
-        """The functions that replace the engine's clocks and random numbers.
+        """Return the functions that replace the engine's clocks and random numbers.
 
         An epoch cannot interrupt a waiting host call, and the system's clock offers such calls. If
         instructions are counted, time follows them.
@@ -354,7 +354,7 @@ class PythonGuest:
         return replaced
 
     def _import(self, interface: str) -> str:
-        """The interface's name as the component imports it, with its version."""
+        """Return the interface's name as the component imports it, with its version."""
         names = self._component.type.imports(self._engine)
         return next(name for name in names if name.startswith(interface))
 
@@ -377,7 +377,7 @@ def _refuse_to_wait(*_arguments: object) -> NoReturn:
 
 
 def _arguments(program: Program, session: _Session) -> tuple[Any, ...]:
-    """The arguments of the guest's `run`."""
+    """Return the arguments of the guest's `run`."""
     code = _clean(program.code).removeprefix("\ufeff")  # a byte order mark, as in a file
     texts = _clean(program.stdin), _with_modules(program)
     seed = None if session.seed is None else session.seed % 2**64
@@ -435,7 +435,7 @@ def _clean(text: str) -> str:
 
 
 def _stopped(session: _Session, error: WasmtimeError | Trap) -> Execution:
-    """The execution of a call that did not return."""
+    """Return the execution of a call that did not return."""
     if isinstance(session.fault, _Stop):
         return _limit(session, session.fault.status)
     if isinstance(session.fault, _Left):

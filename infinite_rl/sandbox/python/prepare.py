@@ -15,7 +15,7 @@ _MAIN = "__name__ == '__main__'"
 
 
 def prepared(text: str, entry_point: str) -> ast.Module:
-    """The test's tree, its assertions marked with their `text` and `note`."""
+    """Parse a test and mark its assertions with their `text` and `note`."""
     tree = ast.parse(text)
     tree.body = [part for node in tree.body for part in _unguarded(node)]
     if not entry_point:
@@ -26,7 +26,7 @@ def prepared(text: str, entry_point: str) -> ast.Module:
 
 
 def _unguarded(node: ast.stmt) -> list[ast.stmt]:
-    """What `if __name__ == "__main__":` runs, which is so for tests."""
+    """Inline the body of `if __name__ == "__main__":`, which is true for tests."""
     if isinstance(node, ast.If) and not node.orelse and ast.unparse(node.test) == _MAIN:
         return node.body
     return [node]
@@ -55,7 +55,7 @@ def _words(node: ast.AST) -> Iterator[str]:
 
 
 class _Prepare(ast.NodeTransformer):
-    """Writes assertions in fewer ways, without a change of meaning.
+    """Normalize assertions to fewer forms of the same meaning.
 
     Messages go, since they may hold what is expected; the assertion remembers them as `note`.
     pytest's `raises` and `approx` get names of ours.

@@ -11,9 +11,9 @@ _Key = str | int
 
 
 def unpack_records(tree: ast.Module) -> None:
-    """`for case in [{"in": 1}]: ... case["in"]` as `for x, in [(1,)]: ... x`, where it is the same.
+    """Rewrite `for case in [{"in": 1}]: ... case["in"]` as `for x, in [(1,)]: ... x`.
 
-    So it is where nothing but such a subscript reads the row, and nothing but the loop the table.
+    The two are equal if only such subscripts read the row, and only the loop reads the table.
     """
     counts, reads = Counter(bound(tree)), Counter(loads(tree))
     tables = {
@@ -56,7 +56,7 @@ def _box(loop: ast.For) -> ast.expr:
 
 
 def _keys(rows: list[ast.expr]) -> list[_Key]:
-    """What every row can be read by; none where rows differ."""
+    """Return the keys that all rows have, none if the rows differ."""
     row_keys = [_keys_of(row) for row in rows]
     same = bool(row_keys) and all(
         keys is not None and set(keys) == set(row_keys[0] or ()) for keys in row_keys

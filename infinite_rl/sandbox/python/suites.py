@@ -1,4 +1,4 @@
-"""Write the tests that pytest or unittest would run as plain statements."""
+"""Rewrite tests for pytest or unittest as plain statements."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NO_PYTEST = "raise ModuleNotFoundError(\"No module named 'pytest', which gives 
 
 
 def write_out(tree: ast.Module) -> None:
-    """Add what runs the test functions and classes that the text defines.
+    """Append calls of the test functions and classes that the text defines.
 
     Where the text may run one of them itself, it is run if it has not begun by the end.
     """
@@ -48,7 +48,7 @@ def write_out(tree: ast.Module) -> None:
 
 
 def called_methods(tree: ast.Module) -> Iterator[str]:
-    """The methods that the calls written out here run."""
+    """Return the methods that the appended calls run."""
     for node in tree.body:
         call = node.value if isinstance(node, ast.Expr) else None
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
@@ -186,7 +186,7 @@ def _is_async(node: Function) -> bool:
 
 
 def _tests(node: ast.ClassDef) -> list[str]:
-    """The names that the class gives to what is a test by its name."""
+    """Return the attributes of the class that are tests by their names."""
     assigned = (part for part in node.body if isinstance(part, ast.Assign))
     names = [*_methods(node), *(name for part in assigned for name in bound(part))]
     return [name for name in names if name.startswith("test") or name == "runTest"]
@@ -209,12 +209,12 @@ def _methods(node: ast.ClassDef) -> dict[str, Function]:
 
 
 def _mark(node: Function, what: str) -> None:
-    """Have the function note that it has begun."""
+    """Make the function record that it started."""
     node.body[:0] = ast.parse(f"__began__.add({what})").body
 
 
 def _needed(node: Function) -> list[str]:
-    """The names of the arguments that a call must give."""
+    """Return the names of the required arguments."""
     arguments = [*node.args.posonlyargs, *node.args.args]
     required = len(arguments) - len(node.args.defaults)
     return [argument.arg for argument in arguments[:required]]

@@ -11,7 +11,7 @@ MOST_ROWS = 1000  # of a table, and occurrences of one assertion
 
 
 def rows_of(node: ast.expr, scope: Scope) -> list[ast.expr] | None:
-    """What a loop over the expression gives, one expression a turn."""
+    """Return the items of a loop over the expression, one expression per iteration."""
     if isinstance(node, (ast.List, ast.Tuple)):
         return None if any(isinstance(e, ast.Starred) for e in node.elts) else node.elts
     if not isinstance(node, ast.Call) or node.keywords:
@@ -92,7 +92,7 @@ def _pair(left: ast.expr, right: ast.expr) -> ast.expr:
 
 
 def targets_of(target: ast.expr) -> list[str] | None:
-    """The names of a loop's target, in order, each once."""
+    """Return the names of a loop's target in order; None if it is no tuple of distinct names."""
     if isinstance(target, ast.Starred):
         target = target.value
     if isinstance(target, ast.Name):
@@ -109,7 +109,7 @@ def targets_of(target: ast.expr) -> list[str] | None:
 
 
 def unpacked(target: ast.expr, row: ast.expr) -> list[ast.expr] | None:
-    """The parts of a row, in the order of the target's names."""
+    """Return the parts of a row in the order of the target's names."""
     if isinstance(target, ast.Name):
         return [row]
     if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(row, (ast.Tuple, ast.List)):

@@ -47,7 +47,7 @@ _Values = list["list[ast.expr] | None"]
 
 @dataclass(frozen=True)
 class Literal:
-    """A value that the test spells out."""
+    """A value that is a literal in the test."""
 
     value: Any
 
@@ -61,7 +61,7 @@ class Closed:
 
 @dataclass(frozen=True)
 class GuestValue:
-    """A value that is computed beside the program: its position in the report."""
+    """A value that is computed in the program's instance: its position in the report."""
 
     position: int
 
@@ -92,7 +92,7 @@ class Assertion:
 
 @dataclass(frozen=True)
 class Test:
-    """A test as the guest is given it, and the assertions that it reports, by their numbers."""
+    """The source of a test for the guest, and the assertions that it reports, by number."""
 
     __test__ = False  # a noun of ours, not a test class for pytest to collect
 
@@ -123,7 +123,7 @@ def read_tests(
 
 
 def read_calls(expressions: Sequence[str], expected: Sequence[Any]) -> Reading:
-    """Tests that each ask for the value of an expression; the values expected stay here."""
+    """Return tests that each report an expression's value; the host keeps the expected values."""
     tests = []
     for text, value in zip(expressions, expected, strict=True):
         row = (GuestValue(0), Literal(value))
@@ -170,7 +170,7 @@ _REBINDERS = frozenset({"exec", "eval", "globals", "locals", "vars", "__import__
 
 
 class _Reader:
-    """Rewrites one test. Reads it in the order in which it runs, as far as that is certain."""
+    """Rewrite one test. Statements are read in the order of execution, if that is certain."""
 
     def __init__(
         self,
@@ -323,7 +323,7 @@ class _Reader:
     # --- what the guest need not see
 
     def _drop(self) -> None:
-        """Take out of the guest's text what only the host uses."""
+        """Remove from the guest's source everything that only the host uses."""
         hidden = Counter(self._hidden)
         if not _CAPTURES & self._loads.keys():
             hidden.update(chain.from_iterable(loads(node) for _, node in self._prints))
@@ -359,7 +359,7 @@ class _Reader:
     # --- expressions
 
     def _close(self, node: ast.expr, env: _Env) -> ast.expr | None:
-        """The expression with what its names stand for, if it depends on nothing else."""
+        """Substitute the names of an expression; None if it then depends on anything else."""
         values = {}
         for name in set(loads(node)):
             value = env.get(name)
@@ -402,9 +402,9 @@ class _Reader:
         return is_own(node, self._own, self._classes)
 
     def _host_values(self, form: Form, envs: list[_Env]) -> _Values | None:
-        """For each operand what it is known to be, each time, and None where the guest is asked.
+        """Return each operand's values, one per row, None for an operand that the guest computes.
 
-        None for all of it when only its truth as a whole can be asked.
+        Return None if the guest can only compute the truth value of the whole assertion.
         """
         if form.own:
             return [None for _ in form.operands]
@@ -463,7 +463,7 @@ class _Reader:
 
 @dataclass(eq=False)
 class _Loop:
-    """A loop over a table that the test spells out: the names it binds, and to what."""
+    """A loop over a literal table: the names that it binds, and their values per row."""
 
     node: ast.For
     targets: list[str]
@@ -500,7 +500,7 @@ def _compares(node: ast.expr) -> bool:
 
 
 def _report(number: int, form: Form, host_values: _Values, guest_parts: list[ast.expr]) -> ast.expr:
-    """The call that reports the values that are asked."""
+    """Return the call that reports the values of `guest_parts`."""
     values = list(guest_parts)
     if form.relations[-1] in ("in", "not in") and host_values[-1] is None and not form.own:
         values[-1] = _call("__listed__", [values[-1]])
@@ -575,7 +575,7 @@ def _forget(envs: list[_Env], names: set[str]) -> None:
 
 
 def _common(envs: list[_Env]) -> _Env:
-    """What holds in all of them."""
+    """Return the entries that all environments share."""
     first, *others = envs
     return {
         name: value

@@ -25,12 +25,12 @@ _SHOWN_BITS = 2048
 
 
 class Unreadable(ValueError):
-    """The text is not what the guest writes."""
+    """The text is not an encoding that the guest writes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Opaque:
-    """An object of which only the class's name crossed: it equals nothing."""
+    """An object of which only the class name was reported: it equals nothing."""
 
     type_name: str
 
@@ -39,9 +39,9 @@ class Opaque:
 
 
 def read_reports(text: str) -> list[tuple[int, list[Any]]]:
-    """What a test reported: the number of each assertion with its values, in order.
+    """Decode the reports of a test: each assertion's number with its values, in order.
 
-    Raises `Unreadable` for any text that is not of that shape.
+    Raises `Unreadable` for any other text.
     """
     if text.count("[") + text.count("{") > _BRACKETS:
         raise Unreadable("too many parts")
@@ -76,7 +76,7 @@ def _items(content: Iterable[Any]) -> list[Any]:
 
 
 def _keys(content: Iterable[Any]) -> list[Any]:
-    """Values that are to be looked up by their hashes."""
+    """Decode the keys of a set or dict. Raises `Unreadable` if one is repeated."""
     keys = _items(content)
     hashes = Counter(map(hash, keys))
     if len(hashes) < len(keys) and max(hashes.values()) > _COLLISIONS:
@@ -186,7 +186,7 @@ _repr = _Repr()
 
 
 def shown(value: Any) -> str:
-    """A value as Python writes it, cut to some 160 characters."""
+    """Format a value as `repr` does, cut to about 160 characters."""
     if isinstance(value, type):
         return value.__name__
     text = _repr.repr(value)

@@ -19,7 +19,7 @@ Report = tuple[int, list[Any]]
 # What a comparison of plain data can raise, such as `1 < "a"`.
 _FAULTS = (TypeError, ValueError, ArithmeticError)
 
-_MOST_UNORDERED = 200  # items that are compared each with each; of more, the order must be told
+_MOST_UNORDERED = 200  # items compared pairwise; longer lists must be sortable
 
 _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
@@ -36,7 +36,7 @@ _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _is_in(item: Any, box: Any) -> bool:
-    """`item in box`, which for a range and what is no integer would try each of its numbers."""
+    """`item in box`, without the linear search of a range for an item that is no integer."""
     if not isinstance(box, range) or isinstance(item, int):
         return item in box
     whole = 0
@@ -48,11 +48,11 @@ def _is_in(item: Any, box: Any) -> bool:
 
 
 class Forged(Exception):
-    """Reports that no honest test can have made."""
+    """The reports cannot come from an unmodified test."""
 
 
 def judge(test: Test, reports: Sequence[Report], closed: Sequence[Any]) -> str:
-    """Why a test that ended well has failed, "" when it has passed.
+    """Return why a test that ran to its end fails, "" if it passes.
 
     `closed` are the values of the closed expressions. Raises `Forged`.
     """
@@ -67,7 +67,7 @@ def judge(test: Test, reports: Sequence[Report], closed: Sequence[Any]) -> str:
 
 
 def first_failure(test: Test, reports: Sequence[Report], closed: Sequence[Any]) -> str:
-    """The message of the first report that does not hold, "" when all do. Raises `Forged`."""
+    """Return the message of the first assertion that fails, "" if all hold. Raises `Forged`."""
     counts: Counter[int] = Counter()
     for number, values in reports:
         if not 0 <= number < len(test.assertions):
@@ -87,7 +87,7 @@ def _failure(
     assertion: Assertion, row: Sequence[Operand], values: list[Any], closed: Sequence[Any]
 ) -> str:
     count = sum(isinstance(part, GuestValue) for part in row)
-    self_reports = values[count:]  # what opaque objects say of themselves
+    self_reports = values[count:]  # the result of opaque objects' own comparison
     if len(values) < count or len(self_reports) > 1:
         raise Forged
     operands = [_operand(part, values, closed) for part in row]
@@ -106,7 +106,7 @@ def _failure(
 
 
 def _ask_themselves(operands: Sequence[Any], own: bool) -> bool:
-    """Whether what two objects say of themselves decides.
+    """Whether the result of the objects' own comparison decides.
 
     They are alike in being opaque or not, or the test itself makes one of the program's own class.
     """
@@ -139,7 +139,7 @@ _HOLDERS = (list, tuple, Set, deque)
 
 
 def _holds(relations: tuple[str, ...], operands: Sequence[Any]) -> bool:
-    """Whether the relations hold between the operands, as Python's own operators say."""
+    """Whether the relations hold between the operands, by Python's operators."""
     relation = relations[0]
     if relation in ("true", "false"):
         return bool(operands[0]) is (relation == "true")
@@ -160,7 +160,7 @@ def _holds(relations: tuple[str, ...], operands: Sequence[Any]) -> bool:
 
 
 def _same_items(left: list[Any], right: list[Any]) -> bool:
-    """Whether two lists hold the same, in any order."""
+    """Whether two lists have equal items in any order."""
     if len(left) != len(right):
         return False
     if len(left) > _MOST_UNORDERED:
