@@ -178,7 +178,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lines = "".join(json.dumps({**row, "id": str(number)}) + "\n" for number in range(4))
     (tmp_path / "rows.jsonl").write_text(lines, encoding="utf-8")
     recipe = yaml.safe_load((ROOT / "configs/train/gsm8k_grpo.yaml").read_text(encoding="utf-8"))
-    small = {"steps": 1, "batch_size": 2, "group_size": 2, "max_new_tokens": 4, "device": "cpu"}
+    small = {"max_steps": 1, "batch_size": 2, "group_size": 2, "max_new_tokens": 4, "device": "cpu"}
     (tmp_path / "configs/train").mkdir(parents=True)
     (tmp_path / "configs/train/gsm8k_grpo.yaml").write_text(
         yaml.safe_dump({**recipe, **small, "model": "tiny", "data": "rows.jsonl"}), encoding="utf-8"

@@ -160,7 +160,6 @@ NEEDED = {
     "reasoning_gym": "reasoning-gym: data load reasoning_gym:basic_arithmetic -o out.jsonl",
     "torch": "train: train sft config.json",
     "transformers": "train: evaluate --model m --tasks rows.jsonl -o out",
-    "matplotlib": "train: train timeline run",
     "trl": "trl: train sft config.json --engine trl",
     "lm_eval": "eval: evaluate --harness lm_eval --model m --tasks gsm8k -o out",
 }
@@ -195,11 +194,6 @@ def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, s
     config = {"model": "m", "data": "rows.jsonl"}
     for name in ("config.json", "config.yaml"):
         (here / name).write_text(json.dumps(config), encoding="utf-8")
-    span = {"kind": "span", "step": 1, "stage": "train", "worker": "trainer", "version": 0}
-    (here / "run").mkdir()
-    (here / "run" / "events.jsonl").write_text(
-        json.dumps({**span, "began_s": 0, "ended_s": 1, "prompts": 1}) + "\n", encoding="utf-8"
-    )
     commands = {name: line.split(": ")[1].split() for name, line in NEEDED.items()}
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT, json.dumps(commands)],
