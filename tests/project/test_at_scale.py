@@ -39,7 +39,7 @@ def test_a_mixed_run_whose_workers_are_killed_uses_the_prompts_of_the_schedule(
     pytest.importorskip("transformers")
     base = at_scale.prepared(tmp_path, steps=12, warm_up=40)
     config = replace(base, max_staleness=1, keep_zero_std_groups=True)
-    found = at_scale.told("", at_scale.trained(config, killed=("rollout", "reward")))
+    found = at_scale.run_summary("", at_scale.trained(config, killed=("rollout", "reward")))
     assert found.lost == 2
     assert found.outcomes["trained"] == 12 * 8 and found.outcomes["discarded"] >= 1
     assert found.outcomes["failed"] == found.outcomes["filtered"] == 0

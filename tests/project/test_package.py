@@ -213,6 +213,7 @@ def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, s
 def test_each_library_of_an_extra_has_a_command_that_needs_it() -> None:
     others = {"accelerate", "peft"}  # trl asks for the one; test_training_trl.py hides the other
     others |= {"pathspec"}  # without git alone; test_launch.py hides both
+    others |= {"matplotlib"}  # a run without it has no curves; test_plots.py hides it
     for_benchmarks = {"math_verify"}
     assert set(NEEDED) == set().union(*EXTRAS.values()) - others - for_benchmarks
     for name, line in NEEDED.items():
