@@ -30,10 +30,10 @@ _BEFORE_STATEMENT = frozenset(["", ";", "{", "}", ")", "]", "=>", "await", "retu
 def runner_of(test: str, setup: str = "", own: tuple[str, ...] = ()) -> str:
     """Return the test runner that a test needs, such as "node:test" or "describe and it", or "".
 
-    It needs a runner where it, or the setup, imports one, and where it calls `describe`, `it`,
-    `test` and the like, or `expect(...)`, as statements, without defining them. The names in `own`
-    are the program's. So are all of them where the test also asserts something outside of such a
-    call: then it tests a program that is a runner itself.
+    A test needs a runner if the test or its setup imports one, or if the test calls `describe`,
+    `it`, `test` and the like, or `expect(...)`, as statements, without defining them. The program
+    defines the names in `own`. Without an import, a test that also asserts outside of those calls
+    needs no runner: the program itself is one.
     """
     before, text = _Text(setup), _Text(test)
     imported = before.imported() or text.imported()

@@ -260,7 +260,7 @@ class _Reader:
         return f"{self._reporter}({number}, [{', '.join(values)}]{rest})"
 
     def _called(self, n: int) -> tuple[int, str, str] | None:
-        """The assertion's opening bracket, its name where it is judged, and its method."""
+        """Return the assertion's opening bracket, its name on the judging side, and its method."""
         if self._text(n - 1) in (".", "?.", "function", "new"):
             return None
         if self._texts(n, 4) == "console.assert(":
@@ -404,7 +404,7 @@ class _Reader:
     # --- expressions -----------------------------------------------------------------------------
 
     def _cut(self, first: int, end: int, holes: _Holes) -> str:
-        """An expression with what it asks for put into `holes`."""
+        """Return an expression with the guest's parts moved to `holes`."""
         is_lazy = any(self._text(n) in _SHORT for n in range(first, end))
         if is_lazy and any(self._text(n) == "await" for n in range(first, end)):
             return holes.add(f"({self._slice(first, end)})")
@@ -418,7 +418,7 @@ class _Reader:
         return "".join(parts)
 
     def _piece(self, first: int, end: int, holes: _Holes) -> str:
-        """One operand. Where it is not understood it is asked for whole."""
+        """Return one operand; if it cannot be split, the guest computes all of it."""
         if self._is_closed(first, end):
             return self._slice(first, end)
         before = len(holes.sources)
@@ -477,12 +477,12 @@ class _Reader:
         return False
 
     def _chain(self, n: int, end: int) -> tuple[int, int, bool]:
-        """Names, calls and indexes that begin at `n`: where the value that is asked for ends, where
-        to go on, and whether anything is asked for.
+        """Read the chain of names, calls and indexes at `n`. Return the end of the part that the
+        guest computes, where to continue, and whether the guest computes anything.
 
-        Of a call that only compares or computes the arguments are cut instead. What is asked of a
-        call's result as of plain data stays in the expectation: `f(3).every((x) => x > 0)`. Where a
-        class is named, or another method follows, the result may be an object with methods.
+        If a call only compares or computes, its arguments are split instead. Methods of plain data
+        stay on the judging side: `f(3).every((x) => x > 0)`. If a class is named, or another method
+        follows, the result may be an object with methods.
         """
         first = n
         while self._text(n) in ("new", "await"):

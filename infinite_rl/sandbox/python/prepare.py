@@ -58,7 +58,7 @@ class _Prepare(ast.NodeTransformer):
     """Normalize assertions to fewer forms of the same meaning.
 
     Messages go, since they may hold what is expected; the assertion remembers them as `note`.
-    pytest's `raises` and `approx` get names of ours.
+    pytest's `raises` and `approx` get private names.
     """
 
     def __init__(self, tree: ast.Module) -> None:

@@ -75,10 +75,10 @@ class Assertion:
 
     `relations` stand between the operands ("==", ...), or are one of "true", "false", "near <",
     "near <=", "isclose", "approx", "not approx", "same items" and "json" with the operands that
-    these take. `rows` holds the operands of each time that it is reached. `exact` means that a test
-    that ends well has reached it so many times; without it there is one row, for any number of
-    times. `beside` means that values are compared, or that what is expected is computed, beside the
-    program. `own` means that an object of the program's own class is compared: it is asked itself.
+    these take. `rows` holds the operands, one row per execution. `exact` means that a test
+    without a failure executes it once per row; otherwise one row serves every execution. `beside`
+    means that the program's instance compares values or computes an expected value. `own` means
+    that an object of the program's own class compares itself.
     """
 
     text: str
