@@ -6,6 +6,7 @@ import gc
 import logging
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,33 +15,32 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# Quick tests that are no part of the loop: torch, servers, processes, long tables.
-_NOT_CORE = {
-    *("test_evaluation.py", "test_evaluation_local.py", "test_evaluation_watch.py"),
-    *("test_container.py", "test_launch_aws.py", "test_storage.py", "test_storage_folders.py"),
-    *(
-        "test_async_controller.py",
-        "test_checkpoint.py",
-        "test_prompt_queue.py",
-        "test_train_cli.py",
-    ),
-    *(
-        "test_train_cli.py",
-        "test_training_demo.py",
-        "test_training_local.py",
-        "test_training_mixed.py",
-    ),
-    *("test_training_publishing.py", "test_training_sampling.py", "test_math_algebra.py"),
-    *("test_export.py", "test_models.py", "test_backoff.py", "test_shards.py", "test_workers.py"),
-    *("test_procedural.py", "test_procedural_fuzz.py", "test_sandbox_docs.py"),
-}
+# Files that `-m core` leaves out, not even importing them: models, servers, processes, long tables.
+_NOT_CORE = """
+evaluation evaluation_harness evaluation_local evaluation_vllm evaluation_watch container
+launch_aws storage storage_folders interruptible workers async_controller async_engines
+checkpoint plots pretrained prompt_queue train_cli train_kill training_demo training_encoding
+training_generations training_local training_mixed training_prefill training_publishing
+training_sampling training_trl training_trl_loss training_vllm trl_step math_algebra
+hostile_answers parser_properties tokens export models backoff gemini shards json procedural
+procedural_fuzz sandbox_docs javascript_guest doctor benchmark_table
+"""
+
+
+def _is_core(path: Path) -> bool:
+    return path.suffix != ".py" or path.stem.removeprefix("test_") not in _NOT_CORE.split()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    left_out = config.option.markexpr == "core" and not _is_core(collection_path)
+    return True if left_out else None
 
 
 @pytest.hookimpl(tryfirst=True)  # before the expression after -m is looked at
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         tiers = {mark.name for mark in item.iter_markers()} & {"slow", "soak"}
-        if not tiers and item.path.name not in _NOT_CORE:
+        if not tiers and _is_core(item.path):
             item.add_marker("core")
 
 
