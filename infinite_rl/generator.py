@@ -14,7 +14,7 @@ from .providers.prices import Price
 from .providers.rate_limit import Limits, RetryPolicy
 from .reward_functions.reward_function import RewardFunction
 from .types import TaskType
-from .verification.self_consistency import MIN_AGREEMENT
+from .verification import MIN_AGREEMENT
 
 
 def generate_dataset(

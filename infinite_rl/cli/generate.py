@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..config import FilePath, Number, Strings, one_of, ranged, read_yaml
-from ..dataset.diversity import MIN_DISTINCT
+from ..dataset import MIN_DISTINCT
 from ..errors import StoreError, UsageError
 from ..manifest import read_manifest
 from ..providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
-from ..verification.self_consistency import MIN_AGREEMENT
+from ..verification import MIN_AGREEMENT
 from .terminal import (
     DONE,
     INTERRUPTED,

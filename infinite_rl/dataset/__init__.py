@@ -40,6 +40,7 @@ from ..store import DATASET, DATASET_COLUMNS, DATASET_LATER
 if TYPE_CHECKING:
     import pandas as pd
 
+MIN_DISTINCT = 0.3  # the share of distinct tasks below which a run has collapsed
 _NUMBERS = ("quality_score", "format_score", "correctness_score", "aux_score")
 
 

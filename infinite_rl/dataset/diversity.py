@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from . import MIN_DISTINCT
 from .tokens import hashes, tokens
 
-MIN_DISTINCT = 0.3  # the share of distinct tasks below which a run has collapsed
 MIN_ROWS = 50  # fewer are not judged
 _CHARACTERS = 4_000  # read of a text
 _COMMON = frozenset(

@@ -31,10 +31,10 @@ from ..types import (
     Slot,
     TaskType,
 )
+from ..verification import MIN_AGREEMENT
 from ..verification.certificate import certificate_of
 from ..verification.self_consistency import (
     INITIAL_SOLUTIONS,
-    MIN_AGREEMENT,
     IndependentSolutions,
     rejection_reason,
     solver_request,

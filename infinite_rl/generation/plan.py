@@ -26,7 +26,7 @@ from ..providers.remote import check_settings
 from ..reward_functions.reward_function import RewardFunction
 from ..sandbox.runtimes import language_of
 from ..types import TaskType
-from ..verification.self_consistency import MIN_AGREEMENT
+from ..verification import MIN_AGREEMENT
 from .progress import Progress
 
 SHARDS = "shards"

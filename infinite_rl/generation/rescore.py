@@ -24,7 +24,7 @@ from ..reward_functions.reward_function import RewardFunction
 from ..store import DATASET, JOURNAL, Store
 from ..tasks import TASKS
 from ..types import Attempt, Completion, Outcome, Slot, TaskType
-from ..verification.self_consistency import MIN_AGREEMENT
+from ..verification import MIN_AGREEMENT
 from ..workers.pool import default_count
 from .attempts import AttemptRunner, SelfConsistency
 from .plan import SHARDS, shard_count, shard_folders

@@ -15,7 +15,6 @@ from urllib.request import getproxies, proxy_bypass
 
 from ..errors import ProviderError, ProviderRefused, ProviderUnavailable, UsageError, check_range
 from ..layout import SECTIONS, render
-from ..parsing.sections import ExampleParser
 from ..types import Completion, Usage
 
 T = TypeVar("T")
@@ -275,5 +274,7 @@ def three_heads(reply: str) -> str:
     if not isinstance(content, dict) or not all(isinstance(content.get(s), str) for s in SECTIONS):
         return reply
     text = render(*(content[name] for name in SECTIONS))
+    from ..parsing.sections import ExampleParser  # the help of a verb needs no parser
+
     same = ExampleParser.parse_text(text) == ExampleParser.parse_text(reply)
     return text if same else reply

@@ -20,12 +20,12 @@ from ..layout import ANSWER_TAG
 from ..parsing.markup import tag_matches
 from ..reward_functions.reward_function import RewardFunction
 from ..types import Completion, RewardFunctionScore, Sample, TaskType
+from . import MIN_AGREEMENT
 from .differential import Differences, Differential
 
 MAX_SOLUTIONS = 4  # of a row that a model wrote
 INITIAL_SOLUTIONS = 2  # requested together; each further one only if these do not decide
 MEAN_SOLUTIONS = 2.5  # of a row, if 80 % of the solver's solutions are right
-MIN_AGREEMENT = 0.25
 _MIN_FOR_REPAIRED = 2  # solutions that must agree with a repaired row
 _LABEL_CHARS = 200
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError|Cannot find module")
