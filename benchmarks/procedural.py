@@ -18,7 +18,7 @@ if __name__ == "__main__":
 from infinite_rl.procedural import families, make_problem
 from infinite_rl.procedural.math_derivatives import MOVERS
 from infinite_rl.procedural.math_rates import TRAVELLERS
-from infinite_rl.procedural.wording import NAMES
+from infinite_rl.procedural.templates import NAMES
 
 MASKS = (
     (re.compile(r"(`{3,}).*?\1", re.DOTALL), "CODE"),

@@ -10,7 +10,7 @@ from .generation.plan import GenerateOptions, Shard
 from .generation.progress import Progress
 from .generation.run import generate
 from .providers.base import Provider
-from .providers.prices import Price
+from .providers.models import Price
 from .providers.rate_limit import Limits, RetryPolicy
 from .reward_functions.reward_function import RewardFunction
 from .types import TaskType

@@ -27,8 +27,7 @@ from ..inference.journal import Call, Journal, Source, slot_seed
 from ..layout import tagged
 from ..providers import resolve_provider
 from ..providers.base import Provider
-from ..providers.models import parse_thinking, thinking_request, warnings_of
-from ..providers.prices import Price
+from ..providers.models import Price, parse_thinking, thinking_request, warnings_of
 from ..providers.rate_limit import LimitedProvider, Limits, RetryPolicy
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction

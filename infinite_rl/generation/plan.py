@@ -19,8 +19,7 @@ from ..manifest import read_manifest
 from ..prompts import task_request
 from ..providers import ONLY_PROCEDURAL, resolve_provider
 from ..providers.base import Provider
-from ..providers.models import parse_thinking
-from ..providers.prices import Price
+from ..providers.models import Price, parse_thinking
 from ..providers.rate_limit import Limits, RetryPolicy
 from ..providers.remote import check_settings
 from ..reward_functions.reward_function import RewardFunction

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..errors import InfiniteRLError, UsageError
-from ..providers.prices import Price, cost
+from ..providers.models import Price, cost
 from ..types import Usage
 from ..verification.self_consistency import MEAN_SOLUTIONS
 

@@ -11,8 +11,14 @@ from typing import Any
 from ..errors import ProviderUnavailable, UsageError
 from ..providers import DEFAULT_MODEL, PROVIDERS, make_provider, resolve_provider
 from ..providers.base import BatchProvider, Provider
-from ..providers.models import check_available, nearest_thinking, other_model
-from ..providers.prices import Price, parse_price, price_of
+from ..providers.models import (
+    Price,
+    check_available,
+    nearest_thinking,
+    other_model,
+    parse_price,
+    price_of,
+)
 from ..providers.rate_limit import LimitedProvider, Limits, RetryPolicy
 from ..verification.self_consistency import MAX_SOLUTIONS
 from .journal import Source

@@ -24,7 +24,7 @@ from typing import IO, Any
 
 from ..errors import NoCompletion, ProviderError, ProviderUnavailable, UsageError
 from ..files.logs import AppendOnlyFile, DiskFull, damaged, whole_lines
-from ..providers.prices import Price, cost
+from ..providers.models import Price, cost
 from ..store import JOURNAL
 from ..types import Completion, Slot, Usage
 from .budget import Spending

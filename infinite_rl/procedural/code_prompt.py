@@ -19,7 +19,7 @@ from .code import (
     identifier,
 )
 from .draw import Draw
-from .wording import Problem, capital
+from .templates import Problem, capital
 
 PROGRAM_SHARE = 0.25
 Case = tuple[tuple[Any, ...], Any]  # the arguments, and the value that they give

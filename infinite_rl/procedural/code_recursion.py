@@ -8,7 +8,7 @@ from typing import Any
 
 from .code import CodingTask, Family
 from .draw import Draw
-from .wording import listing
+from .templates import listing
 
 FAMILY = Family("recursion", {})
 

@@ -12,7 +12,7 @@ from typing import Any
 from .code import CodingTask, Family, Reference, Step, discriminating_inputs, run
 from .code_tables import fill
 from .draw import Draw
-from .wording import listing
+from .templates import listing
 
 Fresh = Callable[[], tuple[str, ...]]
 LETTERS = "abc"

@@ -35,8 +35,7 @@ from . import (
 from .code import DIALECTS, CodingTask, has_discriminating_inputs
 from .code_prompt import write_problem
 from .draw import Draw
-from .templates import write
-from .wording import Kinds, Problem
+from .templates import Kinds, Problem, write
 
 LEVELS = (1, 2, 3)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .draw import Draw
-from .wording import Kinds, Names, in_brackets, multiple, polynomial, root_of, signed_sum, times
+from .templates import Kinds, Names, in_brackets, multiple, polynomial, root_of, signed_sum, times
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from itertools import permutations, product
 from math import comb, factorial, prod
 
 from .draw import Draw
-from .wording import PEOPLE, Kinds, Names, listing, phrases, reduced, rows
+from .templates import PEOPLE, Kinds, Names, listing, phrases, reduced, rows
 
 
 def binomial(n: int, k: int) -> str:

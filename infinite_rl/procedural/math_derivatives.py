@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from .draw import Draw
-from .wording import Kinds, Names, phrases, polynomial, signed_sum, times
+from .templates import Kinds, Names, phrases, polynomial, signed_sum, times
 
 VARIABLES = ("x", "t", "u", "z")
 FUNCTIONS = ("f", "g", "h", "p")

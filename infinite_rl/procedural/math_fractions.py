@@ -8,7 +8,7 @@ from math import lcm
 from typing import NamedTuple
 
 from .draw import Draw
-from .wording import PEOPLE, Kinds, Names, in_brackets, listing, phrases, rows
+from .templates import PEOPLE, Kinds, Names, in_brackets, listing, phrases, rows
 
 LARGEST_DENOMINATOR = 400
 SYMBOLS = {"+": "+", "-": "-", "*": "×", "/": "÷"}

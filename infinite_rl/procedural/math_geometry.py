@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from .draw import Draw
-from .wording import Kinds, Names, multiple, polynomial, reduced, root_of, signed_sum, times
+from .templates import Kinds, Names, multiple, polynomial, reduced, root_of, signed_sum, times
 
 UNITS = ("centimetres", "metres", "feet", "inches")
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from .draw import Draw
-from .wording import Kinds, Names, in_brackets, listing, phrases, polynomial, signed_sum, times
+from .templates import Kinds, Names, in_brackets, listing, phrases, polynomial, signed_sum, times
 
 Number = int | Fraction
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import gcd, lcm, prod
 
 from .draw import Draw
-from .wording import FOODS, PEOPLE, THINGS, Kinds, Names, capital, listing, phrases
+from .templates import FOODS, PEOPLE, THINGS, Kinds, Names, capital, listing, phrases
 
 
 def factorize(number: int) -> dict[int, int]:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from .draw import Draw
-from .wording import FOODS, PEOPLE, THINGS, VARIABLES, Kinds, Names, rows, signed_sum, times
+from .templates import FOODS, PEOPLE, THINGS, VARIABLES, Kinds, Names, rows, signed_sum, times
 
 # --- one unknown
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from .draw import Draw
-from .wording import Kinds, Names, in_brackets, polynomial, root_of, signed_sum, times
+from .templates import Kinds, Names, in_brackets, polynomial, root_of, signed_sum, times
 
 Number = int | Fraction
 Row = Sequence[Number]

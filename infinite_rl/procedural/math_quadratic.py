@@ -7,7 +7,7 @@ from math import isqrt
 from typing import NamedTuple
 
 from .draw import Draw
-from .wording import VARIABLES, Kinds, Names, decimal, polynomial, signed_sum, times
+from .templates import VARIABLES, Kinds, Names, decimal, polynomial, signed_sum, times
 
 
 class Quadratic(NamedTuple):

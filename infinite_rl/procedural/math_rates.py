@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import prod
 
 from .draw import Draw
-from .wording import PEOPLE, Kinds, Names, decimal, listing, money, phrases, rows
+from .templates import PEOPLE, Kinds, Names, decimal, listing, money, phrases, rows
 
 TRAVELLERS = phrases("rates", "travellers")
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from .draw import Draw
-from .wording import Kinds, Names, in_brackets, polynomial, reduced, signed_sum, times
+from .templates import Kinds, Names, in_brackets, polynomial, reduced, signed_sum, times
 
 
 def listed(terms: Iterable[object]) -> str:

@@ -9,8 +9,7 @@
 
     rate_limit.py          the queue of requests: limits, retries, when a request may begin
     backoff.py             token bucket, adaptive concurrency, adaptive rate
-    prices.py              the table of models, and the cost of a call
-    models.py              the default model, a second one to check it, shut-down dates, thinking
+    models.py              the table of models: prices, shut-down dates, thinking; costs
 
 A provider sends each request once; only `rate_limit.py` delays and retries.
 """

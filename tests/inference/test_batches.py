@@ -21,7 +21,7 @@ from infinite_rl.generator import generate_dataset
 from infinite_rl.inference.journal import batches
 from infinite_rl.layout import render, tagged
 from infinite_rl.providers.batch import GeminiBatches
-from infinite_rl.providers.prices import Price
+from infinite_rl.providers.models import Price
 from infinite_rl.providers.rate_limit import RetryPolicy
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.store import FAILED

@@ -13,7 +13,7 @@ from infinite_rl.generation.progress import Progress
 from infinite_rl.generator import generate_dataset
 from infinite_rl.inference.budget import Budget, Spending, estimate
 from infinite_rl.layout import render, tagged
-from infinite_rl.providers.prices import Price
+from infinite_rl.providers.models import Price
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.types import Completion, Usage
 

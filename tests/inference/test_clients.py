@@ -10,7 +10,7 @@ import pytest
 from infinite_rl.errors import ProviderUnavailable, UsageError
 from infinite_rl.generation.progress import Progress, with_pacing
 from infinite_rl.inference.clients import ModelClients, RequestPolicy
-from infinite_rl.providers.prices import Price
+from infinite_rl.providers.models import Price
 from infinite_rl.providers.rate_limit import Limits, RetryPolicy
 from infinite_rl.providers.scripted import ScriptedProvider
 

@@ -12,7 +12,7 @@ import pytest
 
 from infinite_rl.errors import NoCompletion, ProviderUnavailable, StoreError, UsageError
 from infinite_rl.inference.journal import Batch, Call, Journal, Source, answers, batches
-from infinite_rl.providers.prices import Price
+from infinite_rl.providers.models import Price
 from infinite_rl.store import JOURNAL
 from infinite_rl.types import Completion, Slot, Usage
 

@@ -35,7 +35,7 @@ from infinite_rl.procedural.code_prompt import literal, write_problem
 from infinite_rl.procedural.code_tables import read_table
 from infinite_rl.procedural.draw import Draw
 from infinite_rl.procedural.families import CODING
-from infinite_rl.procedural.wording import Problem, decimal, polynomial
+from infinite_rl.procedural.templates import Problem, decimal, polynomial
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.tasks import TASKS
 from infinite_rl.types import Sample

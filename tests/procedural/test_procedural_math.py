@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from infinite_rl.procedural import families, make_problem
 from infinite_rl.procedural.families import LEVELS
-from infinite_rl.procedural.wording import sections
+from infinite_rl.procedural.templates import sections
 from infinite_rl.reward_functions.math import MathRewardFunction
 from infinite_rl.types import Sample
 from infinite_rl.verification.self_test import self_test

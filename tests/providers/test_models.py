@@ -19,10 +19,9 @@ from infinite_rl.generation.progress import Progress
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
 from infinite_rl.manifest import MANIFEST
-from infinite_rl.providers import DEFAULT_MODEL, other_model, prices
+from infinite_rl.providers import DEFAULT_MODEL, models, other_model
 from infinite_rl.providers.batch import GeminiBatches
-from infinite_rl.providers.models import check_available, warnings_of
-from infinite_rl.providers.prices import ALIASES, MODELS, known_as
+from infinite_rl.providers.models import ALIASES, MODELS, check_available, known_as, warnings_of
 
 NOVEMBER = date(2026, 11, 22)
 
@@ -175,7 +174,7 @@ def right(request: gemini.Request) -> gemini.Reply:
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[gemini.GeminiServer]:
-    monkeypatch.setattr(prices, "today", lambda: NOVEMBER)
+    monkeypatch.setattr(models, "today", lambda: NOVEMBER)
     with gemini.GeminiServer(right) as server:
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
@@ -255,7 +254,7 @@ def test_a_folder_of_a_model_that_is_gone_goes_on_with_another_by_extend(
     tmp_path: Path, service: gemini.GeminiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make("gemini-2.5-flash", 2, tmp_path)
-    monkeypatch.setattr(prices, "today", lambda: date(2026, 12, 1))
+    monkeypatch.setattr(models, "today", lambda: date(2026, 12, 1))
     with pytest.raises(UsageError, match="with --extend"):
         make(None, 4, tmp_path)
     assert make("gemini-3.5-flash-lite", 4, tmp_path, extend=True).complete
@@ -331,7 +330,7 @@ def test_a_batch_that_was_paid_for_comes_down_after_its_model_is_gone(
 ) -> None:
     batches = GeminiBatches("gemini-2.5-flash")
     name = batches.submit({"k": ("", "p", 1)})
-    monkeypatch.setattr(prices, "today", lambda: date(2026, 12, 1))
+    monkeypatch.setattr(models, "today", lambda: date(2026, 12, 1))
     later = GeminiBatches("gemini-2.5-flash")
     service.end(name)
     assert [key for key, _ in later.results(name)] == ["k"]

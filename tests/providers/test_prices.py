@@ -13,28 +13,26 @@ import pytest
 
 from infinite_rl.errors import NoCompletion, UsageError
 from infinite_rl.inference.budget import Budget, Spending, estimate, estimate_calls
-from infinite_rl.providers import make_provider, prices
+from infinite_rl.providers import make_provider, models
 from infinite_rl.providers.batch import GeminiBatches
 from infinite_rl.providers.gemini import GeminiProvider
 from infinite_rl.providers.models import (
+    ALIASES,
+    BATCH_FACTOR,
     LEVELS,
+    MODELS,
+    Price,
     ThinkingRequest,
+    cost,
     cut_off_advice,
+    known_as,
     nearest_thinking,
+    parse_price,
     parse_thinking,
+    price_of,
     thinking_request,
 )
 from infinite_rl.providers.openai_compatible import OpenAICompatibleProvider
-from infinite_rl.providers.prices import (
-    ALIASES,
-    BATCH_FACTOR,
-    MODELS,
-    Price,
-    cost,
-    known_as,
-    parse_price,
-    price_of,
-)
 from infinite_rl.types import Usage
 from tests.support.labelled import assert_none, unlike
 
@@ -44,7 +42,7 @@ BEFORE, AFTER = date(2026, 11, 22), date(2027, 1, 1)
 
 @pytest.fixture(autouse=True)
 def _in_november(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prices, "today", lambda: BEFORE)
+    monkeypatch.setattr(models, "today", lambda: BEFORE)
 
 
 # Prices
