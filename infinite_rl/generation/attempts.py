@@ -86,7 +86,7 @@ class AttemptPlanner:
 
     def first(self, family: str, index: int) -> Attempt | None:
         """Return the first attempt at a sample that is not judged yet; None if all are used up."""
-        attempt = self._draft(Slot(family, index))
+        attempt = self._new_attempt(Slot(family, index))
         while attempt and (rejection := self._store.rejected.get(str(attempt.slot))):
             attempt = self.after(rejection.outcome(attempt))
         return attempt
@@ -101,9 +101,9 @@ class AttemptPlanner:
         if text and repair.repair <= MAX_REPAIRS:
             request = rectify_request(outcome.score, text)
             return Attempt(repair, outcome.attempt.task, request, slot_seed(self._seed, repair))
-        return self._draft(Slot(slot.family, slot.index, slot.draft + 1))
+        return self._new_attempt(Slot(slot.family, slot.index, slot.draft + 1))
 
-    def _draft(self, slot: Slot) -> Attempt | None:
+    def _new_attempt(self, slot: Slot) -> Attempt | None:
         """Return the attempt at a new task in this slot, or in the next one that is not lost."""
         lost = self._journal.lost
         while str(slot) in lost:

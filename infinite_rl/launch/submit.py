@@ -202,7 +202,7 @@ def _provide_image(request: SubmitRequest, job: Job, aws: Aws, build: bool, push
 
 def _upload_source(aws: Aws, source: Source) -> None:
     """Send the archive, unless S3 has one with that content."""
-    target = _target(f"{source_uri(aws.config, source.digest)}/{ARCHIVE}")
+    target = _bucket_and_key(f"{source_uri(aws.config, source.digest)}/{ARCHIVE}")
     bucket, key = target["Bucket"], target["Key"]
     page = aws.call("s3", "list_objects_v2", Bucket=bucket, Prefix=key, MaxKeys=1)
     if any(each["Key"] == key for each in page.get("Contents", ())):
@@ -241,7 +241,7 @@ def _claim(aws: Aws, job: Job, sent: Prepared, undo: ExitStack, *, resume: bool)
     metadata = {"by": token, "source": job.source}
     for name, body in sent.configs.items():
         uri = f"{config_uri(aws.config, job.name)}/{name}"
-        target, once = _target(uri), {"IfNoneMatch": "*"} if name == TRAIN else {}
+        target, once = _bucket_and_key(uri), {"IfNoneMatch": "*"} if name == TRAIN else {}
         try:
             aws.call("s3", "put_object", **target, **once, Body=body, Metadata=metadata)
         except Refused as error:
@@ -325,6 +325,6 @@ def _state_after(aws: Aws, name: str, error: LaunchError) -> Any:
         ) from None
 
 
-def _target(uri: str) -> dict[str, str]:
+def _bucket_and_key(uri: str) -> dict[str, str]:
     bucket, _, key = uri.removeprefix("s3://").partition("/")
     return {"Bucket": bucket, "Key": key}

@@ -290,7 +290,7 @@ class _Batch:
     def _serve(self) -> None:
         while tasks := self._next_tasks():
             try:
-                self._settle(tasks)
+                self._run_tasks(tasks)
             except BaseException as fault:  # a bug of ours: the consumer waits for these
                 for task in tasks:
                     task.future.set_exception(fault)
@@ -302,7 +302,7 @@ class _Batch:
             size = min(share, _CHUNK, max(1, int(_CHUNK_S / self._job_s)))
             return deque(self._todo.popleft() for _ in range(size if self._todo else 0))
 
-    def _settle(self, tasks: deque[_Task]) -> None:
+    def _run_tasks(self, tasks: deque[_Task]) -> None:
         """Answer all tasks. After a death they run one by one, which shows the deadly one."""
         one_by_one, deaths = False, 0
         while tasks and not self._abandoned:

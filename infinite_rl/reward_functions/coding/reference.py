@@ -431,14 +431,14 @@ def _read_tests(spec: Mapping[str, Any], language: str, file: str) -> Tests:
         raise BadReference("there are no tests")
     if not all(isinstance(test, str) and test.strip() for test in tests):
         raise BadReference("each test must be a text that is not empty")
-    if not entry_point and (idle := _idle_helper(tests)):
+    if not entry_point and (idle := _unused_helper(tests)):
         raise BadReference(
             f"nothing calls {idle}: the function that it is to check is named by an entry_point"
         )
     return Tests(tuple(tests), entry_point, setup, (), file, language)
 
 
-def _idle_helper(tests: Sequence[str]) -> str:
+def _unused_helper(tests: Sequence[str]) -> str:
     """A function that the tests define but never name again, such as `check`, or ""."""
     code = _COMMENT_LINE.sub("", "\n".join(tests))
     counts = Counter(re.findall(r"[\w$]+", code))

@@ -281,7 +281,7 @@ def _phrases(value: object) -> tuple[str, ...]:
     return tuple(map(_phrase, value))
 
 
-def _word(value: object) -> str:
+def _one_word(value: object) -> str:
     text = _phrase(value)
     if len(text.split()) > 1:
         raise ValueError("must be one word")
@@ -306,7 +306,7 @@ _READERS: Mapping[Argument, str] = {
     _relation: "capital_relation let_relation relation",
     _phrase: "end_phrase keyword postscript_marker prompt_to_repeat section_spliter",
     _phrases: "forbidden_words keywords",
-    _word: "first_word",
+    _one_word: "first_word",
     _character: "letter",
     _language: "language",
 }

@@ -177,7 +177,7 @@ def _is_natural(body: Node, condition: Node, budget: Budget) -> bool:
     within = [point for point in _PROBES if _within(point, condition, budget)]
     values = list(_values(body))
     return bool(values) and all(
-        (_value(value, {name: number(point)}, budget) is not None) == (point in within)
+        (_value_at(value, {name: number(point)}, budget) is not None) == (point in within)
         for value in values
         for point in (*points, *within)
     )
@@ -210,7 +210,7 @@ def _values(body: Node) -> Iterator[Node]:
             yield from _values(arg)
 
 
-def _value(node: Node, there: dict[str, Node], budget: Budget) -> Fraction | None:
+def _value_at(node: Node, there: dict[str, Node], budget: Budget) -> Fraction | None:
     """The real value of an expression at a point, None without one. Raises as `difference` does."""
     others = dict.fromkeys(symbols(node) - there.keys(), number(_ELSEWHERE))
     node = substituted(node, there | others)
@@ -260,7 +260,7 @@ def _within(point: Fraction, condition: Node, budget: Budget) -> bool:
 
 
 def _check(body: Node, difference: Node, there: dict[str, Node], budget: Budget) -> None:
-    value = _value(difference, there, budget)
+    value = _value_at(difference, there, budget)
     if value is None:
         return
     holding = abs(value) < _TINY

@@ -121,7 +121,7 @@ def antiderivative(body: Node, name: str, budget: Budget) -> Node:
         return _product(number(1 / divisor), antiderivative(body.args[0], name, budget))
     top, bottom = Quotients([name], budget).expand(body)
     if bottom.keys() != {0}:
-        return _of_inverse_square(top, bottom, name)
+        return _integral_of_inverse_square(top, bottom, name)
     terms = [
         _product(
             number(Fraction(factor) / bottom[0] / (power + 1)),
@@ -139,7 +139,7 @@ def _of_wave(function: str, inner: Node, name: str, budget: Budget) -> Node:
     return _product(number(Fraction(bottom[0]) / top[1]), _WAVES[function](inner))
 
 
-def _of_inverse_square(top: Polynomial, bottom: Polynomial, name: str) -> Node:
+def _integral_of_inverse_square(top: Polynomial, bottom: Polynomial, name: str) -> Node:
     """Of `h/(a x^2 + b x + c)`: `2h/r arctan((2a x + b)/r)` where `r = sqrt(4ac - b^2)` is real."""
     a, b, c = (Fraction(bottom.get(power, 0)) for power in (2, 1, 0))
     square = 4 * a * c - b * b
@@ -249,13 +249,15 @@ def total(body: Node, name: str, low: Node, high: Node, budget: Budget) -> Node:
         top, bottom = Quotients([name], budget).expand(body)
     else:
         if base != 1:
-            return _of_powers(factor, base, first, high, budget)
+            return _sum_of_powers(factor, base, first, high, budget)
         top, bottom = {0: factor}, {0: 1}
     if high == INFINITY:
-        return _of_inverse_powers(top, bottom, int(first))
+        return _sum_of_inverse_powers(top, bottom, int(first))
     if bottom.keys() != {0}:
         raise NotElementary
-    return _of_polynomial({power: Fraction(a) / bottom[0] for power, a in top.items()}, first, high)
+    return _sum_of_polynomial(
+        {power: Fraction(a) / bottom[0] for power, a in top.items()}, first, high
+    )
 
 
 def _is_whole(node: Node) -> bool:
@@ -309,7 +311,7 @@ def _rational_power(base: Fraction, exponent: Fraction, budget: Budget) -> Fract
     return _value(Node("pow", (number(base), number(exponent))), budget)
 
 
-def _of_powers(
+def _sum_of_powers(
     factor: Fraction, base: Fraction, first: Fraction, high: Node, budget: Budget
 ) -> Node:
     """Of `factor base^k`. An endless sum has a value where the base is between -1 and 1."""
@@ -326,7 +328,7 @@ def _of_powers(
 # -- polynomials, and powers of n that divide -----------------------------------------------------
 
 
-def _of_polynomial(factors: dict[int, Fraction], first: Fraction, high: Node) -> Node:
+def _sum_of_polynomial(factors: dict[int, Fraction], first: Fraction, high: Node) -> Node:
     """By Faulhaber's formula: `sum_{k=1}^n k^m = 1/(m+1) sum_j binom(m+1, j) B_j n^(m+1-j)`."""
     if max(factors, default=0) > _LARGEST_DEGREE or abs(first) > _FARTHEST:
         raise NotElementary
@@ -344,7 +346,7 @@ def _of_polynomial(factors: dict[int, Fraction], first: Fraction, high: Node) ->
     return Node("add", (number(-before), *terms))
 
 
-def _of_inverse_powers(top: Polynomial, bottom: Polynomial, first: int) -> Node:
+def _sum_of_inverse_powers(top: Polynomial, bottom: Polynomial, first: int) -> Node:
     """Of `a/(b n^s)` for an even s, by Euler: from 1 on `1/n^s` has `|B_s| (2 pi)^s / (2 s!)`."""
     (s, *others) = bottom
     even = 2 <= s <= _LARGEST_DEGREE and s % 2 == 0

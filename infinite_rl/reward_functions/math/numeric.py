@@ -272,21 +272,21 @@ def _chosen(names: Sequence[str], turns: Sequence[int]) -> Iterator[_Sample]:
 
 def _visited(sides: Sequence[Node], names: list[str]) -> Sequence[_Sample]:
     """The sample points for two expressions: where one may jump, the whole ones come too."""
-    numerals = {size for side in sides if _may_turn(side) for size in _numerals(side)}
+    numerals = {size for side in sides if _has_kinks(side) for size in _numerals(side)}
     turns = sorted(numerals)[:_MOST_TURNS]
     turns = [*turns, 10 * math.prod(turns)] if numerals else [100]
-    points = _points(tuple(names), tuple(turns) if any(map(_may_turn, sides)) else ())
+    points = _points(tuple(names), tuple(turns) if any(map(_has_kinks, sides)) else ())
     if any(holds(side, "fn", name) for side in sides for name in ("floor", "ceil")):
         return [replace(point, plain=False) for point in points]
     return points
 
 
-def _may_turn(node: Node) -> bool:
+def _has_kinks(node: Node) -> bool:
     """Whether some absolute value, root or whole part in it holds a variable."""
     bends = node.op == "fn" and node.value in ("abs", "floor", "ceil", "sqrt", "root", "cbrt")
     exponent = node.args[1].value if node.op == "pow" else None
     bends = bends or (node.op == "pow" and not isinstance(exponent, Fraction))
-    return (bends and bool(symbols(node))) or any(_may_turn(arg) for arg in node.args)
+    return (bends and bool(symbols(node))) or any(_has_kinks(arg) for arg in node.args)
 
 
 def _numerals(node: Node) -> set[int]:

@@ -81,7 +81,7 @@ def answer(job: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _answer_and_exit(tree: Plain, timeout: float, writer: int) -> None:
     try:
-        _bound_process(timeout)
+        _limit_process(timeout)
         answer: Mapping[str, Any] = {"tree": closed_form(tree)}
     except NoClosedForm as fault:
         answer = {"fault": str(fault), "timeout": False}
@@ -95,7 +95,7 @@ def _answer_and_exit(tree: Plain, timeout: float, writer: int) -> None:
         os._exit(0)
 
 
-def _bound_process(timeout: float) -> None:
+def _limit_process(timeout: float) -> None:
     import resource  # Unix only, as is fork
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # GMP says there that it dies for want of memory

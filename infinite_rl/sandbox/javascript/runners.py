@@ -35,7 +35,7 @@ def runner_of(test: str, setup: str = "", own: tuple[str, ...] = ()) -> str:
     defines the names in `own`. Without an import, a test that also asserts outside of those calls
     needs no runner: the program itself is one.
     """
-    before, text = _Text(setup), _Text(test)
+    before, text = _TestTokens(setup), _TestTokens(test)
     imported = before.imported() or text.imported()
     if imported:
         return imported
@@ -49,10 +49,10 @@ def runner_of(test: str, setup: str = "", own: tuple[str, ...] = ()) -> str:
 @lru_cache(maxsize=2048)
 def files_of(text: str) -> tuple[str, ...]:
     """Return the files that a test or a setup imports: paths that begin with a dot."""
-    return tuple(name for name in _Text(text).modules() if name.startswith("."))
+    return tuple(name for name in _TestTokens(text).modules() if name.startswith("."))
 
 
-class _Text:
+class _TestTokens:
     """The tokens of a test, with the partner of each bracket and the brackets around each token."""
 
     def __init__(self, source: str) -> None:

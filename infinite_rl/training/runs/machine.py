@@ -76,12 +76,12 @@ def hardware() -> dict[str, object]:
         "cores": os.cpu_count(),
         "memory_bytes": memory,
         "gpus": [dict(zip(columns, row, strict=True)) for row in gpus if len(row) == len(columns)],
-        "torch": _torch(),
+        "torch": _torch_build(),
         "variables": {name: os.environ[name] for name in _VARIABLES if name in os.environ},
     }
 
 
-def _torch() -> dict[str, object]:
+def _torch_build() -> dict[str, object]:
     """Torch's build; {} if it is not loaded, as the run does not compute with it then."""
     torch = sys.modules.get("torch")
     if torch is None:
