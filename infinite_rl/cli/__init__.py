@@ -96,12 +96,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a folder's name may not be ASCII
     try:
-        command = parse(sys.argv[1:] if argv is None else argv)
-        with output(command.json, command.argv) as emit:
-            code = command.config().run(emit)
-        if sys.stdout is not None:  # the caller may have closed it
-            sys.stdout.flush()  # here, where a reader that has left can still be handled
-        return code
+        try:
+            command = parse(sys.argv[1:] if argv is None else argv)
+            with output(command.json, command.argv) as emit:
+                return command.config().run(emit)
+        finally:  # after a help text, too: here a reader that has left can still be handled
+            if sys.stdout is not None:  # the caller may have closed it
+                sys.stdout.flush()
     except InfiniteRLError as error:
         print(f"error: {plain(str(error))}", file=sys.stderr)
         return WRONG_USAGE if isinstance(error, UsageError) else NOT_DONE
