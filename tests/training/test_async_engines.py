@@ -134,7 +134,9 @@ def test_a_worker_that_hangs_is_replaced(
             assert thread.is_alive() and thread.daemon, "the process could not end"
             assert "reward-0 is abandoned, as a thread cannot be killed" in caplog.messages
         else:
-            assert select.select(hung, [], [], 60)[0], "the process was not killed"
+            end_of_process = select.poll()
+            end_of_process.register(hung[0], select.POLLIN)
+            assert end_of_process.poll(60_000), "the process was not killed"
     finally:
         end.set()
 
