@@ -18,6 +18,7 @@ import sys
 import tokenize
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -117,6 +118,7 @@ def files_entered(weights: str) -> list[str]:
     return [str(Path(name).relative_to(PACKAGE)) for name in json.loads(text.splitlines()[-1])]
 
 
+@cache
 def imports() -> dict[str, set[str]]:
     """What each module imports of the package, also within functions and for types alone.
 
@@ -133,10 +135,10 @@ def imports() -> dict[str, set[str]]:
 def _imports(module: str, path: Path, paths: dict[str, Path]) -> Iterator[str]:
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.level:
+        if isinstance(node, ast.ImportFrom):
             above = package.split(".")[: len(package.split(".")) + 1 - node.level]
-            source = ".".join([*above, *filter(None, [node.module])])
-            for alias in node.names:
+            source = ".".join([*(above if node.level else ()), *filter(None, [node.module])])
+            for alias in node.names if source.split(".")[0] == PACKAGE.name else ():
                 name = f"{source}.{alias.name}"
                 yield name if name in paths else source
 

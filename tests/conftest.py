@@ -25,14 +25,11 @@ training_sampling training_trl training_trl_loss training_vllm trl_step math_alg
 hostile_answers parser_properties tokens export models backoff gemini shards json procedural
 procedural_fuzz sandbox_docs javascript_guest doctor benchmark_table
 """
-
-
-def _is_core(path: Path) -> bool:
-    return path.suffix != ".py" or path.stem.removeprefix("test_") not in _NOT_CORE.split()
+_NOT_CORE_FILES = {f"test_{name}.py" for name in _NOT_CORE.split()}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    left_out = config.option.markexpr == "core" and not _is_core(collection_path)
+    left_out = collection_path.name in _NOT_CORE_FILES and config.option.markexpr == "core"
     return True if left_out else None
 
 
@@ -40,7 +37,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         tiers = {mark.name for mark in item.iter_markers()} & {"slow", "soak"}
-        if not tiers and _is_core(item.path):
+        if not tiers and item.path.name not in _NOT_CORE_FILES:
             item.add_marker("core")
 
 

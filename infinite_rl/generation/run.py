@@ -89,12 +89,9 @@ def generate(options: GenerateOptions) -> Progress:
                 logger.warning("%s", warning)
         if options.dry_run:
             return progress
-        for (
-            family,
-            family_tasks,
-        ) in plan.tasks.items():  # a missing runtime shows before any payment
-            for task in family_tasks if missing[family] else ():
-                rewards[task.reward].prepare(task.language)
+        for family, tasks in plan.tasks.items():
+            for task in tasks if missing[family] else ():
+                rewards[task.reward].prepare(task.language)  # raises before any payment
         if journal.under_way and not batch:
             raise UsageError(
                 "a batch is in progress: resume it by "

@@ -30,7 +30,6 @@ _POLL_S = 0.1  # between two looks at whether a transfer is to stop
 _PERMISSIONS = {"HeadObject": "GetObject", "ListObjectsV2": "ListBucket"} | dict.fromkeys(
     ("CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload"), "PutObject"
 )
-_LIBRARIES = ("boto3", "botocore", "s3transfer", "urllib3")
 _HASH = "sha256"  # metadata of an object: the hash of the file that its publisher sent
 
 

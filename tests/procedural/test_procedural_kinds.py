@@ -87,17 +87,20 @@ def test_a_data_set_of_an_earlier_version_gets_the_columns(tmp_path: Path) -> No
     generate(tmp_path, 2)
     rows = list(read_rows(tmp_path / DATASET))
     assert list(rows[0])[-2:] == ["family", "level"]
-    names = [name for name in rows[0] if name not in DATASET_LATER]
+    names = [name for each in rows[0] if (name := DATASET_LATER.get(each, each))]
+    assert "mutation_score" in names
     with (tmp_path / DATASET).open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, names, extrasaction="ignore")
         writer.writeheader()
-        writer.writerows(rows)
-    assert list(load_dataset(tmp_path)["family"]) == ["", ""]
+        writer.writerows({**row, "mutation_score": "0.5"} for row in rows)
+    frame = load_dataset(tmp_path)
+    assert list(frame["family"]) == ["", ""] and list(frame["verifier_recall"]) == ["0.5", "0.5"]
     with Store(tmp_path) as store:
         assert store.counts["math"] == 2
     generate(tmp_path, 3)
     *earlier, new = column(tmp_path, "level")
     assert earlier == ["", ""] and new in ("1", "2", "3")
+    assert column(tmp_path, "verifier_recall") == ["0.5", "0.5", "1.0"]
 
 
 def test_other_levels_or_families_are_other_settings(tmp_path: Path) -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import infinite_rl
-from benchmarks.structure import import_circles
+from benchmarks.structure import import_circles, imports
 from infinite_rl.layout import header
 from infinite_rl.prompts import (
     RECTIFY_PROMPT,
@@ -49,7 +47,6 @@ LAYERS = (
     {"cli"},
     {"parser", "executor", "runtimes", "run_examples"},  # faces of rooms, for users
 )
-IMPORT = re.compile(r"^[ \t]*from \.*[\w.]* import (?:\([^)]*\)|.*)", re.MULTILINE)
 
 
 def python(code: str) -> str:
@@ -66,28 +63,19 @@ def test_importing_the_package_loads_nothing_else() -> None:
     assert python(code) == "[]\n"
 
 
-def rooms_imported(path: Path) -> Iterator[str]:
-    """The rooms that a file imports from, be it at its top, in a function or for types alone."""
-    package = path.relative_to(ROOT).parts[:-1]
-    for found in IMPORT.finditer(path.read_text(encoding="utf-8")):
-        (node,) = ast.parse(found[0].strip()).body  # a tree of each whole file would take seconds
-        assert isinstance(node, ast.ImportFrom)
-        above = package[: len(package) + 1 - node.level] if node.level else ()
-        place = [*above, *filter(None, (node.module or "").split("."))]
-        if place[0] == PACKAGE.name:
-            yield from place[1:2] or (each.name for each in node.names)
-
-
 def test_layers_import_downwards_only() -> None:
     height = {room: number for number, layer in enumerate(LAYERS) for room in layer}
-    own = {path: path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*.py")}
-    rooms = {path: name.removesuffix(".py") for path, name in own.items() if name[:2] != "__"}
-    assert set(rooms.values()) == set(height), "each room is in one layer"
+    rooms = {path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*.py")}
+    assert {room.removesuffix(".py") for room in rooms if room[:2] != "__"} == set(height), (
+        "each room is in one layer"
+    )
+    edges = [(module, other) for module, others in imports().items() for other in others]
+    room = {each: each.split(".")[1] for edge in edges for each in edge if "." in each}
     upwards = {
-        (path.relative_to(PACKAGE).as_posix(), other)
-        for path, room in rooms.items()
-        for other in {*rooms_imported(path)} & {*height} - {room}
-        if height[other] >= height[room]
+        (module, other)
+        for module, other in edges
+        if height.get(room.get(module, ""), len(LAYERS)) <= height[room[other]]
+        and room[module] != room[other]
     }
     assert upwards == set()
 
