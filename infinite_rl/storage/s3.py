@@ -30,6 +30,7 @@ _POLL_S = 0.1  # between two looks at whether a transfer is to stop
 _PERMISSIONS = {"HeadObject": "GetObject", "ListObjectsV2": "ListBucket"} | dict.fromkeys(
     ("CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload"), "PutObject"
 )
+_LIBRARIES = ("boto3", "botocore", "s3transfer", "urllib3")
 _HASH = "sha256"  # metadata of an object: the hash of the file that its publisher sent
 
 
@@ -330,12 +331,7 @@ def _errors_of(uri: str, verb: str) -> Iterator[None]:
             raise StoreError(changed) from None
         if hasattr(error, "operation_name"):
             raise _refusal(uri, verb, error) from None
-        if isinstance(error, ValueError) or library in (
-            "boto3",
-            "botocore",
-            "s3transfer",
-            "urllib3",
-        ):
+        if isinstance(error, ValueError) or library in _LIBRARIES:
             raise StoreError(f"{uri} could not be {verb}: {reason_of(error)}") from None
         raise
 

@@ -14,7 +14,7 @@ from labelled import Tables
 from infinite_rl.errors import UnknownName, UsageError
 from infinite_rl.generation.plan import Plan, free_indices, parse_weights, split_total
 from infinite_rl.inference.journal import slot_seed
-from infinite_rl.reward_functions import REWARDS
+from infinite_rl.reward_functions import REWARDS, get_reward_functions
 from infinite_rl.tasks import TASKS
 from infinite_rl.types import Slot
 
@@ -92,6 +92,14 @@ def test_a_plan_holds_the_tasks_in_use_and_their_rows_by_family() -> None:
     ]
     python = plan(languages=["py"]).tasks.values()
     assert [task.name for tasks in python for task in tasks] == ["python", "math"]
+
+
+def test_a_plan_needs_the_rewards_of_its_weighted_families_alone() -> None:
+    assert plan().rewards == {"coding", "math"}
+    assert plan(task_dist="0,1").rewards == {"math"}
+    assert set(get_reward_functions(only={"math"})) == {"math"}
+    own = get_reward_functions()["math"]
+    assert get_reward_functions(extra={"own": own}, only=()) == {"own": own}
 
 
 def test_a_plan_refuses_what_could_only_fail_later() -> None:
