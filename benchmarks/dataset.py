@@ -207,10 +207,7 @@ def planted_copies(few: bool = False) -> Planted:
     chance = random.Random(SEED)
     real, synthetic = _real(), list(_procedural(100))
     if few:
-        real, synthetic = (
-            chance.sample(real, len(real) // 10),
-            chance.sample(synthetic, len(synthetic) // 10),
-        )
+        real, synthetic = (chance.sample(rows, len(rows) // 10) for rows in (real, synthetic))
     planted: list[tuple[str, Row]] = []
     for kind, change in COPIES.items():
         for group in (real, synthetic):

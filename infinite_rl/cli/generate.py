@@ -259,10 +259,8 @@ class Generate(Verb):
         # As the run was made, with or without --verify.
         verified = bool(read_manifest(self.out_dir).get("settings", {}).get("verify"))
         models = self._models_asked(provider, model)
-        lines, frame = (
-            [done(progress, verified=verified, models=models)],
-            load_dataset(self.out_dir),
-        )
+        lines = [done(progress, verified=verified, models=models)]
+        frame = load_dataset(self.out_dir)
         if len(frame):
             table = summarise(frame)
             lines.append(table.to_string(index=False, float_format=lambda value: f"{value:g}"))
