@@ -1,11 +1,16 @@
-"""The tables of task families: a family is one module, for maths with its phrases, and one row."""
+"""The tables of task families, and the provider that draws from them.
+
+A family is one module, for maths with its phrases, and one row.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ..errors import UsageError, nearest, shown
+from ..errors import ProviderRefused, UsageError, nearest, shown
+from ..layout import render
+from ..types import Completion, TaskType
 from . import (
     code_clocks,
     code_graphs,
@@ -146,3 +151,59 @@ def make_task(draw: Draw, level: int, family: str) -> CodingTask:
     while not has_discriminating_inputs(task):
         task = CODING[family](draw, level)
     return task
+
+
+# --- the provider ---------------------------------------------------------------------------------
+
+
+class ProceduralProvider:
+    """Makes tasks with computed answers, in the text format that a model is asked for.
+
+    The system prompt selects the task type. The user prompt is ignored, so a request to mend a task
+    returns the same task again. Equal seeds give equal text on every machine. Thread-safe.
+
+    `tasks` are the task types to serve, by default those of the package. `level` is 1, 2 or 3
+    (easy to hard), several of them ("1-2", [1, 3]) or None for all; the seed draws one. `families`
+    are the names to draw from, by default all. The completion's `labels` are the level and family
+    drawn. Raises `UsageError` for an unknown level or family.
+    """
+
+    model = "procedural-2"
+
+    def __init__(
+        self,
+        tasks: Mapping[str, TaskType] | None = None,
+        level: int | str | Sequence[int] | None = None,
+        families: Sequence[str] = (),
+    ) -> None:
+        check_families(families)
+        served = default_tasks() if tasks is None else tasks
+        self._levels, self._families = levels_of(level), tuple(families)
+        self._names = {
+            task.system_prompt: task.name for task in served.values() if task.name in TASKS
+        }
+
+    def complete(self, system: str, prompt: str, seed: int) -> Completion:
+        """Make the task of a seed, as three-head text.
+
+        Raises:
+            ProviderRefused: the system prompt is not that of a task type that is served.
+        """
+        name = self._names.get(system)
+        if name is None:
+            served = ", ".join(sorted(self._names.values())) or "none"
+            raise ProviderRefused(f"the procedural provider makes no such task; it makes: {served}")
+        level, family = draw_level_and_family(name, seed, self._levels, self._families)
+        problem = make_problem(name, seed, level, family)
+        return Completion(
+            render(problem.prompt, problem.answer, problem.response),
+            self.model,
+            labels={"family": family, "level": str(level)},
+        )
+
+
+def default_tasks() -> Mapping[str, TaskType]:
+    """The task types of the package. The import is late: it reads their examples."""
+    from ..tasks import TASKS as package_tasks
+
+    return package_tasks
