@@ -20,7 +20,7 @@ _SECRET_TEXT = re.compile(
     r"\b(?:sk|pk|rk)-[\w-]{16,}|\bhf_\w{16,}|\bgh[opsu]_\w{16,}|\bgithub_pat_\w{16,}"
     r"|\bAKIA[0-9A-Z]{12,}|\bAIza[\w-]{20,}|\bxox[abp]-[\w-]{10,}|(?<=://)[^/\s@]+(?=@)"
 )
-_SHORTEST = 8  # characters of a variable's value that is searched in texts
+_SHORTEST = 8  # characters: shorter "keys" (of local servers) also occur in ordinary text
 
 
 def redact(value: Any, name: str = "") -> Any:
@@ -42,6 +42,11 @@ def redact(value: Any, name: str = "") -> Any:
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         return list(_arguments(value))
     return value
+
+
+def without_key(text: str, key: str) -> str:
+    """Return the text with "[key]" for each occurrence of a key of at least 8 characters."""
+    return text.replace(key, "[key]") if len(key) >= _SHORTEST else text
 
 
 def _arguments(values: Iterable[Any]) -> Iterable[Any]:

@@ -7,8 +7,8 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,26 +28,28 @@ from .terminal import (
     show_logs,
     stop_on_signals,
 )
-from .verb import Verb
+from .verb import AsksModel
 
 if TYPE_CHECKING:
+    from ..generation.plan import GenerateOptions
     from ..generation.progress import Progress
 
 BATCH = "batch.json"  # in the folder of a run in batches: the config that --resume reads
 _TEXT_FILES = (".txt", ".md", ".csv")  # a file by its name, even if it is missing; not "Node.js"
 # The keys that the library takes under the same name, and those that only a model can use.
 _PASSED = (
-    *("save_every", "max_retries", "timeout", "task_dist", "debug", "seed", "temperature"),
-    *("max_output_tokens", "thinking", "level", "extend", "base_url", "structured", "batch"),
-    *("verify", "verify_model", "min_agreement", "price", "max_cost", "dry_run"),
+    *("num_samples", "out_dir", "save_every", "max_retries", "timeout", "task_dist", "debug"),
+    *("seed", "languages", "temperature", "max_output_tokens", "thinking", "extend", "price"),
+    *("max_cost", "dry_run", "verify", "verify_model", "min_agreement", "base_url", "structured"),
+    *("batch", "level", "families", "model_name", "limits"),
 )
 _FOR_A_MODEL = (
     *("model_name", "temperature", "max_output_tokens", "thinking", "topics", "base_url"),
-    *("structured", "verify_model", "price", "max_cost"),
+    *("structured", "verify_model", "price", "max_cost", "rpm", "tpm", "max_concurrency"),
 )
 
 
-class Generate(Verb):
+class Generate(AsksModel):
     """Bring OUT_DIR/dataset.csv up to NUM_SAMPLES verified rows. Run it again, or after an
     interruption, and it generates only what is missing. Without GEMINI_API_KEY or GOOGLE_API_KEY
     the embedded procedural provider makes the tasks, offline.
@@ -56,30 +58,19 @@ class Generate(Verb):
     out_dir            folder of dataset.csv
     model_name         the model to ask (default: that of the folder's rows, else gemini's default)
     provider           auto, procedural, gemini or openai_compatible
-    base_url           URL of the provider's API, such as http://localhost:8000/v1
     task_dist          weights of the families: coding=1,math=2, or 0.5,0.5 in that order
     languages          languages of coding tasks
     topics             topics of the tasks, separated by commas, or a file with one a line
     level              level of procedural tasks: 1, 2 or 3, a list (1,3) or a range (1-2)
     families           procedural families, separated by commas (default: all)
-    seed               seed of the run
-    temperature        sampling temperature (default: the model's)
-    max_output_tokens  tokens of a completion, not counting its reasoning
-    thinking           off, minimal, low, medium, high, or a number of tokens (default: the model's)
     structured         have the model's output constrained by a schema
     verify             independent solutions per row that decide if it is kept, at most; 0: none
                        (default: as in the folder's earlier runs, else 4 with a model)
     verify_model       the model that solves (default: another than the author's, if one is known)
     min_agreement      fraction of the solutions that must agree
     min_distinct       fraction of distinct tasks required from 50 rows on; 0: no check
-    timeout            seconds one run of a program may take
     max_retries        failed samples in a row after which a family is given up
     threads            concurrent workers; each makes one call at a time and verifies its answer
-    rpm                requests per minute, at most
-    tpm                tokens per minute, at most
-    max_concurrency    concurrent requests, at most (default: threads)
-    price              dollars per million tokens: input,output (default: from a table)
-    max_cost           dollars that all calls of the folder may cost
     save_every         rows between two syncs to disk
     engine             local: this process; ray: the workers of a Ray cluster, which all see OUT_DIR
     workers            processes of the cluster (default: one per CPU)
@@ -107,31 +98,18 @@ class Generate(Verb):
 
     num_samples: int = ranged(10, 1)
     out_dir: FilePath = Path("data")
-    model_name: str | None = None
-    provider: str = AUTO
-    base_url: str | None = None
     task_dist: Mapping[str, Any] | str = "0.5,0.5"
     languages: Strings = ("python", "javascript")
     topics: str | None = None
     level: int | str | None = None
     families: Strings = ()
-    seed: int = 0
-    temperature: Number | None = None
-    max_output_tokens: int | None = None
-    thinking: int | str | None = None
     structured: bool = False
     verify: int | None = None
     verify_model: str = ""
     min_agreement: Number = MIN_AGREEMENT
     min_distinct: Number = ranged(MIN_DISTINCT, 0, 1)
-    timeout: Number = 5.0
     max_retries: int = 5
     threads: int = ranged(1, 1)
-    rpm: int | None = None
-    tpm: int | None = None
-    max_concurrency: int | None = None
-    price: str | None = None
-    max_cost: Number | None = None
     save_every: int = 1
     engine: Annotated[str, one_of("local", "ray")] = "local"
     workers: int | None = None
@@ -141,7 +119,6 @@ class Generate(Verb):
     wait: Number = ranged(0.0, 0, 86_400)
     status: bool = False
     extend: bool = False
-    dry_run: bool = False
     debug: bool = False
     verbose: bool = False
     quiet: bool = False
@@ -183,9 +160,9 @@ class Generate(Verb):
         from ..generation.run import STOPPED_ON_REQUEST
         from .display import planned
 
-        provider, model, engine = *self._model(), self._engine()
+        options, models = self._options()
         try:
-            progress = self._progress(provider, model, engine)
+            progress = self._progress(options, models)
         except KeyboardInterrupt:
             print("interrupted; accepted rows are kept", file=sys.stderr, flush=True)
             os._exit(INTERRUPTED)  # a call under way would hold up an ordinary exit
@@ -194,7 +171,7 @@ class Generate(Verb):
             return DONE
         if progress.batches:
             self._write_batch()
-        diverse = self._summary(progress, provider, model, emit)
+        diverse = self._summary(progress, models, emit)
         if progress.batches:
             again = f"infinite-rl generate --out_dir {self.out_dir} --resume"
             print(f"under way: {', '.join(progress.batches)}; later: {again}", file=sys.stderr)
@@ -203,14 +180,50 @@ class Generate(Verb):
             return DONE if diverse else NOT_DONE
         return INTERRUPTED if progress.stopped == STOPPED_ON_REQUEST else NOT_DONE
 
-    def _progress(self, provider: str, model: str, engine: Callable[..., Progress]) -> Progress:
+    def _options(self) -> tuple[GenerateOptions, str]:
+        """The options of the run, and the models that it asks, "" for none; both are checked."""
+        from ..generation.plan import GenerateOptions
+
+        for key in ("workers", "ray_address"):
+            if self.engine == "local" and getattr(self, key) is not None:
+                raise UsageError(f"--{key} needs --engine ray")
+        if self.model_name is not None and not self.model_name.strip():
+            raise UsageError("--model_name is empty: name a model, or leave the option out")
+        provider = resolve_provider(self.provider)
+        options = GenerateOptions(
+            provider=provider,
+            num_threads=self.threads,
+            topics=_topics(self.topics),
+            **self.pick(*_PASSED),
+        )
+        chosen, models, notes = options.resolved(), "", list[str]()
+        if PROVIDERS[provider].asks_a_model:
+            models = str(chosen.model_name)
+            if self.model_name is None and models != DEFAULT_MODEL:
+                notes.append(f"model: {models}, as {self.out_dir} was made with")
+            if chosen.verify:
+                solver = "itself" if chosen.verify_model in ("", models) else chosen.verify_model
+                models += f", checked by {solver}"
+        if self.provider == AUTO:
+            why = "no GEMINI_API_KEY or GOOGLE_API_KEY is set: tasks are made here, offline"
+            why = f"an API key is set, asking {models}" if models else why
+            notes.append(f"provider: {provider} ({why})")
+        elif models:
+            notes.append(f"asking {models}")
+        unused = [f"--{key}" for key in _FOR_A_MODEL if getattr(self, key) and not models]
+        if unused:
+            notes.append(f"{provider} asks no model: {', '.join(unused)} not used")
+        for line in notes if not self.quiet else notes[-1:] if unused else []:
+            print(line, file=sys.stderr)
+        return options, models
+
+    def _progress(self, options: GenerateOptions, models: str) -> Progress:
+        """Run, here or on a cluster, and show the progress."""
         from rich.console import Console
 
-        from ..providers.rate_limit import Limits
         from .display import display, estimated
 
-        shown = not (PROVIDERS[provider].asks_a_model and self.verify != 0)
-        shown = shown or self.dry_run or self.quiet
+        shown = not models or options.verify == 0 or self.dry_run or self.quiet
         with (
             stop_on_signals() as stop,
             display(Console(stderr=True), quiet=self.quiet) as show,
@@ -224,20 +237,14 @@ class Generate(Verb):
                 shown = True
                 show(progress)
 
-            return engine(
-                model,
-                self.num_samples,
-                self.out_dir,
-                num_threads=self.threads,
-                provider=provider,
-                languages=list(self.languages),
-                families=list(self.families),
-                topics=_topics(self.topics),
-                limits=Limits(self.rpm, self.tpm, self.max_concurrency),
-                stop=stop,
-                on_progress=on_progress,
-                **self.pick(*_PASSED),
-            )
+            options = replace(options, stop=stop, on_progress=on_progress)
+            if self.engine == "ray":
+                from ..generation.ray import generate_on_ray
+
+                return generate_on_ray(options, self.workers, self.ray_address)
+            from ..generation.run import generate
+
+            return generate(options)
 
     def _values(self, progress: Progress) -> dict[str, object]:
         """The state of the run; `estimate` is what the rows missing at its start may take."""
@@ -249,33 +256,32 @@ class Generate(Verb):
         values |= {key: getattr(progress, key) for key in (*derived, "complete")}
         return {**values, "dry_run": self.dry_run, "out": self.out_dir / "dataset.csv"}
 
-    def _summary(self, progress: Progress, provider: str, model: str, emit: Emit) -> bool:
+    def _summary(self, progress: Progress, models: str, emit: Emit) -> bool:
         """Print the result. False if a model has written the same few tasks again and again."""
         from ..dataset import load_dataset, summarise
-        from ..dataset.diversity import distinct_tasks
         from .display import done, lacking
 
-        asks_a_model = PROVIDERS[provider].asks_a_model
         # As the run was made, with or without --verify.
         verified = bool(read_manifest(self.out_dir).get("settings", {}).get("verify"))
-        models = self._models_asked(provider, model)
-        lines = [done(progress, verified=verified, models=models)]
+        lines, values = [done(progress, verified=verified, models=models)], self._values(progress)
+        problems, diverse = lacking(progress), True
         frame = load_dataset(self.out_dir)
         if len(frame):
             table = summarise(frame)
             lines.append(table.to_string(index=False, float_format=lambda value: f"{value:g}"))
-        values = self._values(progress)
-        # Templates repeat by design: the procedural provider is not measured.
-        records: list[Any] = frame.to_dict("records") if asks_a_model else []
-        distinct = distinct_tasks(records)
-        if asks_a_model:
+        if models:  # templates repeat by design: the procedural provider is not measured
+            from ..dataset.diversity import distinct_tasks
+
+            rows: list[Any] = frame.to_dict("records")
+            distinct = distinct_tasks(rows)
             values["distinct_tasks"] = distinct.tasks
             lines += [str(distinct)] if distinct.rows else []
+            if distinct.collapsed(self.min_distinct):
+                diverse = False
+                few = f"{distinct}, fewer than --min_distinct {self.min_distinct:g}"
+                problems.append(f"{few}: ask for other tasks by --topics")
         emit(values, *lines, f"in {values['out']}")
-        diverse = not distinct.collapsed(self.min_distinct)
-        few = f"{distinct}, fewer than --min_distinct {self.min_distinct:g}"
-        repeats = [] if diverse else [f"{few}: ask for other tasks by --topics"]
-        for line in [*lacking(progress), *repeats]:
+        for line in problems:
             print(plain(line), file=sys.stderr)
         return diverse
 
@@ -287,62 +293,6 @@ class Generate(Verb):
             path.write_text(json.dumps(values), encoding="utf-8")
         except OSError as error:
             raise StoreError(f"cannot write {path}: {error.strerror}") from None
-
-    def _model(self) -> tuple[str, str]:
-        """The provider and the model, chosen and checked; the choice is printed."""
-        from ..inference.clients import model_to_ask
-
-        chosen = resolve_provider(self.provider)
-        asks_a_model = PROVIDERS[chosen].asks_a_model
-        if (self.verify or 0) > 0 and not asks_a_model:
-            raise UsageError(
-                f"{chosen} solves no tasks: --verify needs a provider that asks a model"
-            )
-        if self.model_name is not None and not self.model_name.strip():
-            raise UsageError("--model_name is empty: name a model, or leave the option out")
-        notes = []
-        model = self.model_name
-        if model is None:
-            recorded = read_manifest(self.out_dir).get("settings", {})
-            model = model_to_ask(None, chosen, recorded)
-            if asks_a_model and model != DEFAULT_MODEL:
-                notes.append(f"model: {model}, as {self.out_dir} was made with")
-        models = self._models_asked(chosen, model)
-        if self.provider != AUTO and models:
-            notes.append(f"asking {models}")
-        if self.provider == AUTO:
-            why = "no GEMINI_API_KEY or GOOGLE_API_KEY is set: tasks are made here, offline"
-            why = f"an API key is set, asking {models}" if asks_a_model else why
-            notes.append(f"provider: {chosen} ({why})")
-        unused = [f"--{key}" for key in _FOR_A_MODEL if getattr(self, key) and not asks_a_model]
-        if unused:
-            notes.append(f"{chosen} asks no model: {', '.join(unused)} not used")
-        for line in notes if not self.quiet else notes[-1:] if unused else []:
-            print(line, file=sys.stderr)
-        return chosen, model
-
-    def _models_asked(self, provider: str, model: str) -> str:
-        """The models that are asked: "a-model, checked by another"; "" if none is."""
-        from ..inference.clients import Verification
-
-        if not PROVIDERS[provider].asks_a_model:
-            return ""
-        recorded = read_manifest(self.out_dir).get("settings", {})
-        checks = Verification.of(self.verify, self.verify_model, provider, model, recorded)
-        return f"{model}, checked by {checks.model or 'itself'}" if checks.count else model
-
-    def _engine(self) -> Callable[..., Progress]:
-        """What generates: this process, or a cluster."""
-        if self.engine == "ray":
-            from ..generation.ray import generate_on_ray
-
-            return partial(generate_on_ray, workers=self.workers, address=self.ray_address)
-        from ..generator import generate_dataset
-
-        for key in ("workers", "ray_address"):
-            if getattr(self, key) is not None:
-                raise UsageError(f"--{key} needs --engine ray")
-        return generate_dataset
 
 
 def _topics(text: str | None) -> list[str]:

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..config import FilePath, Number
+from ..config import FilePath
 from ..errors import InfiniteRLError, Stopped, UsageError
 from ..providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
 from ..providers.openai_compatible import DEEPSEEK_KEY_VARIABLE, DEEPSEEK_URL
 from .terminal import DONE, INTERRUPTED, Emit, counting, show_logs, stop_on_signals
-from .verb import RowsIn, RowsOut
+from .verb import AsksModel, RowsIn, RowsOut
 
 if TYPE_CHECKING:
     from ..dataset.solving import Cost, SolveConfig
@@ -25,47 +25,21 @@ _PASSED = (
 )
 
 
-class _Solve(RowsIn, RowsOut):
+class _Solve(RowsIn, RowsOut, AsksModel):
     """
-    calls              folder of the completions (default: OUT.calls)
-    provider           auto, gemini or openai_compatible
-    model_name         the model that solves (default: gemini's default)
-    base_url           URL of the provider's API, such as http://localhost:8000/v1
-    system             system prompt (default: the form of the answer)
-    seed               seed of the attempts: another one samples others
-    temperature        sampling temperature (default: the model's)
-    max_output_tokens  tokens of a completion, not counting its reasoning
-    thinking           off, minimal, low, medium, high, or a number of tokens (default: the model's)
-    threads            rows solved concurrently
-    rpm                requests per minute, at most
-    tpm                tokens per minute, at most
-    max_concurrency    concurrent requests, at most (default: threads)
-    price              dollars per million tokens: input,output (default: from a table)
-    max_cost           dollars that all calls of the folder may cost
-    timeout            seconds one run of a program may take
-    dry_run            print what it may cost; send no request, write no file
+    model_name  the model that solves (default: gemini's default)
+    seed        seed of the attempts: another one samples others
+    calls       folder of the completions (default: OUT.calls)
+    system      system prompt (default: the form of the answer)
+    threads     rows solved concurrently
     """
 
     role: ClassVar[str]
     counted: ClassVar[str]
 
     calls: FilePath | None = None
-    provider: str = AUTO
-    model_name: str | None = None
-    base_url: str | None = None
     system: str | None = None
-    seed: int = 0
-    temperature: Number | None = None
-    max_output_tokens: int | None = None
-    thinking: int | str | None = None
     threads: int = 8
-    rpm: int | None = None
-    tpm: int | None = None
-    max_concurrency: int | None = None
-    price: str | None = None
-    max_cost: Number | None = None
-    timeout: Number = 5.0
-    dry_run: bool = False
 
     def solve(
         self,
@@ -80,7 +54,6 @@ class _Solve(RowsIn, RowsOut):
         are: in `partial_file` of the folder of the completions.
         """
         from ..dataset.solving import SolveConfig
-        from ..providers.rate_limit import Limits
         from .display import in_flight
 
         show_logs()
@@ -96,8 +69,9 @@ class _Solve(RowsIn, RowsOut):
         print(f"{self.role}: {model}, asked through {provider}", file=sys.stderr)
         with stop_on_signals() as stop:
             options = {**self.pick(*_PASSED), "base_url": base_url}
-            limits = Limits(self.rpm, self.tpm, self.max_concurrency)
-            config = SolveConfig(provider, model, attempts, limits=limits, stop=stop, **options)
+            config = SolveConfig(
+                provider, model, attempts, limits=self.limits, stop=stop, **options
+            )
 
             def traffic() -> str:
                 return ", ".join(in_flight(each.stats) for each in config.clients)

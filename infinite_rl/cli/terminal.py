@@ -30,10 +30,10 @@ _LINE_EVERY_S = 5.0
 def plain(text: str) -> str:
     """Text that may come from a server, without API keys and without what a terminal would obey."""
     from ..providers import KEY_VARIABLES
-    from ..providers.remote import redacted
+    from ..redact import without_key
 
     for name in KEY_VARIABLES:
-        text = redacted(text, os.environ.get(name, "").strip())
+        text = without_key(text, os.environ.get(name, "").strip())
     return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
 
 

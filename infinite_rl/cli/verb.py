@@ -9,13 +9,16 @@ from difflib import get_close_matches
 from inspect import cleandoc
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, NoReturn, TypeVar, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar, get_origin
 
 from typing_extensions import dataclass_transform
 
-from ..config import Config, FilePath
+from ..config import Config, FilePath, Number
 from ..errors import UsageError
 from .terminal import WRONG_USAGE, Emit
+
+if TYPE_CHECKING:
+    from ..providers.rate_limit import Limits
 
 VerbT = TypeVar("VerbT", bound="Verb")
 _CODES = "Exit code: 0 done, 1 not done (the reason is printed), 2 wrong usage, 130 interrupted."
@@ -191,6 +194,50 @@ class RowsOut(Verb):
                 )
             for folder in read:
                 _refuse_inside(file, folder)
+
+
+class AsksModel(Verb):
+    """
+    provider           auto, gemini or openai_compatible
+    model_name         the model that is asked (default: gemini's default)
+    base_url           URL of the provider's API, such as http://localhost:8000/v1
+    seed               seed of the run: another one samples others
+    temperature        sampling temperature (default: the model's)
+    max_output_tokens  tokens of a completion, not counting its reasoning
+    thinking           off, minimal, low, medium, high, or a number of tokens (default: the model's)
+    rpm                requests per minute, at most
+    tpm                tokens per minute, at most
+    max_concurrency    concurrent requests, at most (default: threads)
+    price              dollars per million tokens: input,output (default: from a table)
+    max_cost           dollars that all calls of the folder may cost
+    timeout            seconds one run of a program may take
+    dry_run            print what it may cost; send no request, write no file
+    """
+
+    provider: str = "auto"
+    model_name: str | None = None
+    base_url: str | None = None
+    seed: int = 0
+    temperature: Number | None = None
+    max_output_tokens: int | None = None
+    thinking: int | str | None = None
+    rpm: int | None = None
+    tpm: int | None = None
+    max_concurrency: int | None = None
+    price: str | None = None
+    max_cost: Number | None = None
+    timeout: Number = 5.0
+    dry_run: bool = False
+
+    @property
+    def limits(self) -> Limits | None:
+        """The rate limits, if there are any."""
+        limits = (self.rpm, self.tpm, self.max_concurrency)
+        if limits == (None, None, None):
+            return None
+        from ..providers.rate_limit import Limits
+
+        return Limits(*limits)
 
 
 def _refuse_inside(file: Path, folder: object) -> None:

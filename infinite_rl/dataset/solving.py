@@ -73,7 +73,7 @@ class SolveConfig:
     dry_run: bool = False
     threads: int = 8
     timeout: float = 5
-    limits: Limits = Limits()
+    limits: Limits | None = None
     retry: RetryPolicy | None = None
     stop: threading.Event = field(default_factory=threading.Event)
     clients: list[LimitedProvider] = field(default_factory=list)

@@ -21,7 +21,6 @@ from ..providers import ONLY_PROCEDURAL, resolve_provider
 from ..providers.base import Provider
 from ..providers.models import Price, parse_thinking
 from ..providers.rate_limit import Limits, RetryPolicy
-from ..providers.remote import check_settings
 from ..reward_functions.reward_function import RewardFunction
 from ..sandbox.runtimes import language_of
 from ..types import TaskType
@@ -100,16 +99,17 @@ class GenerateOptions:
         """
         for name in ("num_samples", "num_threads", "save_every", "max_retries"):
             check_range(name, getattr(self, name), 1)
-        check_settings(self.temperature, self.max_output_tokens)
+        for name, low in (("temperature", 0), ("max_output_tokens", 1)):
+            if (value := getattr(self, name)) is not None:
+                check_range(name, value, low)
         recorded = read_manifest(self.folder).get("settings", {})
         model = model_to_ask(self.model_name, self.provider, recorded)
-        thinking = self.thinking
-        thinking = parse_thinking(recorded.get("thinking") if thinking is None else thinking)
+        thinking = recorded.get("thinking") if self.thinking is None else self.thinking
         verification = Verification.of(
             self.verify, self.verify_model, self.provider, model, recorded
         )
         options = replace(
-            self, model_name=model, thinking=thinking,
+            self, model_name=model, thinking=None if thinking is None else parse_thinking(thinking),
             verify=verification.count, verify_model=verification.model,
         )  # fmt: skip
         if is_offline(self.provider):

@@ -120,7 +120,8 @@ def with_pacing(
     def report(progress: Progress) -> None:
         stats = [client.stats for client in policy.clients]
         progress.retries = policy.retries
-        progress.cap, progress.most = min(((each.cap, each.most) for each in stats), default=(0, 0))
+        most = (policy.most, policy.most)
+        progress.cap, progress.most = min(((each.cap, each.most) for each in stats), default=most)
         progress.pace = next((each.pace for each in stats if each.pace), "")
         show(progress)
 

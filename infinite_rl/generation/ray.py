@@ -18,9 +18,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
 
-from ..errors import InfiniteRLError, UsageError, check_range
+from ..errors import UsageError, check_range
 from ..files.logs import read_rows
 from ..inference.budget import Estimate, Spending
 from ..providers import PROVIDERS, resolve_provider
@@ -30,7 +29,7 @@ from ..reward_functions import REWARDS
 from ..store import DATASET, DATASET_COLUMNS, DATASET_LATER, JOURNAL, Store
 from ..tasks import TASKS
 from ..types import Usage
-from ..workers.ray_cluster import ActorPool, connected
+from ..workers.ray_cluster import ActorPool, Reply, connected
 from .plan import GenerateOptions, Plan, Shard, shard_count, shard_folders
 from .progress import Progress, RunManifest
 from .run import STOPPED_ON_REQUEST, generate
@@ -40,36 +39,8 @@ logger = logging.getLogger(__name__)
 _SINGLE_PROCESS = ("batch", "extra_tasks", "extra_rewards")
 
 
-@dataclass(frozen=True)
-class Failure:
-    """Why a worker could not do its job; `usage` if the request itself is invalid."""
-
-    message: str
-    usage: bool = False
-
-
-class WorkerPool(Protocol):
-    """Executes shard jobs with bounded parallelism: see `ActorPool`."""
-
-    size: int
-
-    def run(self, jobs: Mapping[int, Any]) -> Iterator[tuple[dict[int, Any], dict[int, Any]]]:
-        """Yield new results and the running jobs' progress now and then, by shard number."""
-        ...
-
-    def stop(self) -> None:
-        """Start no more jobs, and end the running ones as soon as nothing is lost."""
-        ...
-
-
 def generate_on_ray(
-    model_name: str | None,
-    num_samples: int,
-    out_dir: str | Path,
-    *,
-    workers: int | None = None,
-    address: str | None = None,
-    **options: Any,
+    options: GenerateOptions, workers: int | None = None, address: str | None = None
 ) -> Progress:
     """Bring `out_dir/dataset.csv` up to `num_samples` verified rows on a Ray cluster.
 
@@ -77,18 +48,18 @@ def generate_on_ray(
     same call resumes.
 
     Args:
-        workers: parallel processes, by default one per CPU of the cluster.
-        address: of the cluster, by default $RAY_ADDRESS, else a cluster is started on this machine
-            for this call. An existing connection of Ray is used.
         options: those of `generate_dataset`. `num_threads` counts per worker; limits are divided
             by the workers, and `max_cost` by the shards. The provider must be a name, tasks and
             rewards are the built-in ones, and there are no batches.
+        workers: parallel processes, by default one per CPU of the cluster.
+        address: of the cluster, by default $RAY_ADDRESS, else a cluster is started on this machine
+            for this call. An existing connection of Ray is used.
 
     Raises:
         UsageError: as `generate_dataset`; or Ray is not installed, or no cluster at the address.
         InfiniteRLError: a worker failed, or a file is unusable; completions are stored.
     """
-    run = ShardedRun.of(model_name, num_samples, out_dir, options)
+    run = ShardedRun.of(options)
     if run.options.dry_run:
         return run.plan(workers or 1)
     if workers is not None:
@@ -102,49 +73,42 @@ def generate_on_ray(
 class ShardedRun:
     """One folder and the options for its shards."""
 
-    out_dir: Path
     options: GenerateOptions
     planned: Plan
     rounds: list[Progress] = field(default_factory=list)  # of every shard, in order
     latest: dict[int, Progress] = field(default_factory=dict)  # by shard
 
     @classmethod
-    def of(
-        cls,
-        model_name: str | None,
-        num_samples: int,
-        out_dir: str | Path,
-        options: Mapping[str, Any],
-    ) -> ShardedRun:
-        """Check and resolve the arguments of `generate_on_ray`. Raises UsageError."""
-        args = GenerateOptions(model_name, num_samples, out_dir, **options)
+    def of(cls, options: GenerateOptions) -> ShardedRun:
+        """Check and resolve the options. Raises UsageError."""
         for name in _SINGLE_PROCESS:
-            if getattr(args, name):
+            if getattr(options, name):
                 raise UsageError(f"{name} cannot be used on a cluster")
-        if not all(isinstance(each, str) for each in (args.provider, args.verify_model)):
+        if not all(isinstance(each, str) for each in (options.provider, options.verify_model)):
             raise UsageError("on a cluster the provider must be a name: each worker creates one")
-        provider, folder = resolve_provider(str(args.provider)), Path(out_dir).resolve()
-        args = replace(args, out_dir=folder, provider=provider).resolved()
+        provider = resolve_provider(str(options.provider))
+        options = replace(options, out_dir=options.folder.resolve(), provider=provider).resolved()
         if PROVIDERS[provider].asks_a_model:
-            models = [str(each) for each in (args.model_name, args.verify_model) if each]
+            models = [str(each) for each in (options.model_name, options.verify_model) if each]
             for line in warnings_of(
-                models, args.temperature, provider=provider, thinking=args.thinking
+                models, options.temperature, provider=provider, thinking=options.thinking
             ):
                 logger.warning("%s", line)
-        plan = Plan.of(num_samples, args.task_dist, TASKS, args.languages, REWARDS)
-        run = cls(folder, args, plan)
+        plan = Plan.of(options.num_samples, options.task_dist, TASKS, options.languages, REWARDS)
+        run = cls(options, plan)
         run._settings()  # raises for invalid levels and families
         return run
 
-    def go(self, pool: WorkerPool) -> Progress:
+    def go(self, pool: ActorPool) -> Progress:
         """Run rounds until nothing is missing, or no more rows come."""
-        if not shard_count(self.out_dir) and (self.out_dir / JOURNAL).exists():
-            raise UsageError(f"{self.out_dir} was made by one process: use --engine local")
+        folder, count = self.options.folder, shard_count(self.options.folder)
+        if not count and (folder / JOURNAL).exists():
+            raise UsageError(f"{folder} was made by one process: use --engine local")
         stop = self.options.stop or threading.Event()
-        with Store(self.out_dir) as store:
-            folders = shard_folders(self.out_dir, shard_count(self.out_dir) or pool.size)
+        with Store(folder) as store:
+            folders = shard_folders(folder, count or pool.size)
             limits = divided(self.options.limits or Limits(), min(pool.size, len(folders)))
-            manifest = RunManifest(self.out_dir, self._settings(), self.options.timeout)
+            manifest = RunManifest(folder, self._settings(), self.options.timeout)
             if not self.options.extend:
                 manifest.check()
             present = merge(store, folders)
@@ -159,7 +123,7 @@ class ShardedRun:
                     progress = self._progress(before, store.counts)
                     progress.rejected["duplicate"] += len(store.rejected) - same
                     if failure:
-                        raise (UsageError if failure.usage else InfiniteRLError)(failure.message)
+                        failure.result()  # raises
                     if progress.stopped or store.counts.total() == rows:
                         break
                 if stop.is_set() and not progress.complete:
@@ -170,14 +134,15 @@ class ShardedRun:
 
     def plan(self, count: int) -> Progress:
         """Return what is missing, with an estimate; nothing is called, written or started."""
-        folders = shard_folders(self.out_dir, shard_count(self.out_dir) or count)
+        folder = self.options.folder
+        folders = shard_folders(folder, shard_count(folder) or count)
         present: list[Counter[str]] = [Counter() for _ in folders]
         for number, row in shard_rows(folders):
             present[number][row["type"]] += 1
-        merged = self.out_dir / DATASET
+        merged = folder / DATASET
         rows = Counter(row["type"] for row in read_rows(merged)) if merged.exists() else Counter()
-        progress = self._progress(rows, rows)
-        jobs = self._jobs(shares(self._missing(progress), present), folders, Limits())
+        missing = self._missing(self._progress(rows, rows))
+        jobs = self._jobs(shares(missing, present), folders, Limits())
         plans = {number: generate(replace(job, dry_run=True)) for number, job in jobs.items()}
         progress = self._progress(rows, rows, plans)
         estimates = [plan.estimate for plan in plans.values() if plan.estimate]
@@ -222,25 +187,25 @@ class ShardedRun:
 
     def _round(
         self,
-        pool: WorkerPool,
+        pool: ActorPool,
         jobs: Mapping[int, GenerateOptions],
         stop: threading.Event,
         before: Counter[str],
         present: Sequence[Counter[str]],
-    ) -> Failure | None:
+    ) -> Reply | None:
         """Run the jobs and return the first failure, if any."""
-        failure: Failure | None = None
+        failure: Reply | None = None
         latest: dict[int, Progress] = {}
         for results, progress in pool.run(jobs):
             latest |= progress
-            for number, result in results.items():
-                if isinstance(result, Progress):
-                    latest[number] = result
-                elif not isinstance(result, Failure):  # an exception of Ray
-                    result = Failure(f"a worker died for good: {str(result)[-500:]}")
-                if isinstance(result, Failure):
+            for number, reply in results.items():
+                if not isinstance(reply, Reply):  # an exception of Ray
+                    reply = Reply(error=f"a worker died for good: {str(reply)[-500:]}")
+                if reply.error is None:
+                    latest[number] = reply.value
+                else:
                     latest.pop(number, None)
-                    failure = failure or result
+                    failure = failure or reply
             if failure or stop.is_set():
                 pool.stop()
             rows = _total(
@@ -260,25 +225,18 @@ class ShardedRun:
         """Return the progress of the whole run, including the running workers' `now`."""
         now = now or {}
         every, latest = [*self.rounds, *now.values()], {**self.latest, **now}.values()
+        sums = ("in_flight", "cap", "most")
         progress = Progress(
             self.planned.targets,
             {family: before[family] for family in self.planned.targets},
             accepted=rows - before,
             rejected=_total(each.rejected for each in every),
-            in_flight=sum(each.in_flight for each in now.values()),
-            cap=sum(each.cap for each in now.values()),
-            most=sum(each.most for each in now.values()),
+            **{name: sum(getattr(each, name) for each in now.values()) for name in sums},
             pace=next((each.pace for each in now.values() if each.pace), ""),
             calls=sum(each.calls for each in every),
             retries=_total(each.retries for each in every),
             lost=sum(each.lost for each in latest),
-            spending=Spending(
-                sum(each.spending.calls for each in latest),
-                sum((each.spending.usage for each in latest), Usage()),
-                sum(each.spending.cost for each in latest),
-                max((each.spending.dearest for each in latest), default=0.0),
-                sum(each.spending.unpriced for each in latest),
-            ),
+            spending=sum((each.spending for each in latest), Spending()),
         )
         for each in every:
             progress.given_up |= each.given_up
@@ -356,12 +314,11 @@ class ShardWorker:
         self._stop = threading.Event()
         self._latest: Progress | None = None
 
-    def run(self, job: GenerateOptions) -> Progress | Failure:
-        """Bring a shard up to its targets."""
-        try:
-            return generate(replace(job, stop=self._stop, on_progress=self._note))
-        except InfiniteRLError as error:  # not all of them can be pickled
-            return Failure(f"{job.out_dir}: {error}", isinstance(error, UsageError))
+    def run(self, job: GenerateOptions) -> Reply:
+        """Bring a shard up to its targets; the value is its `Progress`."""
+        job = replace(job, stop=self._stop, on_progress=self._note)
+        reply = Reply.of(lambda: generate(job))
+        return replace(reply, error=reply.error and f"{job.out_dir}: {reply.error}")
 
     def stop(self) -> None:
         """End the run as soon as nothing is lost."""

@@ -25,7 +25,6 @@ from ..inference.journal import BatchNotReady, Journal, slot_seed
 from ..manifest import MANIFEST
 from ..providers import resolve_provider
 from ..providers.models import check_available, nearest_thinking, thinking_request, warnings_of
-from ..providers.rate_limit import Limits
 from ..reward_functions import REWARDS, get_reward_functions
 from ..store import DATASET, FAILED, JOURNAL, Store
 from ..tasks import TASKS
@@ -50,7 +49,7 @@ def generate(options: GenerateOptions) -> Progress:
     rewards = get_reward_functions(options.timeout, options.extra_rewards, only=plan.rewards)
     log = RunLog(options.folder)
     policy = RequestPolicy(
-        options.limits or Limits(), options.num_threads, options.retry, stop,
+        options.limits, options.num_threads, options.retry, stop,
         partial(log.write, "retry"),
     )  # fmt: skip
     kinds = procedural_kinds(options.level, options.families, plan)
@@ -62,7 +61,8 @@ def generate(options: GenerateOptions) -> Progress:
     consistency = SelfConsistency(
         clients.solver, options.verify or 0, options.min_agreement, clients.writer.name
     )
-    settings = options.settings(plan, {**clients.settings(), **consistency.settings()})
+    names = {"provider": clients.writer.name, "model": clients.writer.model}
+    settings = options.settings(plan, {**names, **consistency.settings()})
     with _opened(options, settings) as (store, journal, manifest):
         queue = BatchQueue(journal) if options.batch else None
         room = _thinking_room(options, clients, consistency, journal)
@@ -83,8 +83,7 @@ def generate(options: GenerateOptions) -> Progress:
             )  # fmt: skip
         if not progress.complete:
             budget.check()
-            most = policy.limits.max_concurrency or options.num_threads
-            warning = budget.crowded(min(options.num_threads, most, progress.left))
+            warning = budget.crowded(min(options.num_threads, policy.most, progress.left))
             if warning and options.shard is None and not batch:
                 logger.warning("%s", warning)
         if options.dry_run:
@@ -137,6 +136,8 @@ def _thinking_room(
         UsageError, ProviderRefused: a model of a batch is not available.
     """
     thinking, provider = options.thinking, options.provider
+    if is_offline(provider):
+        return 0
     models = [clients.writer.model, *([clients.solver.model] if consistency.count else [])]
     if options.batch and not journal.under_way:
         for model, option in zip(models, ("--model_name", "--verify_model"), strict=False):

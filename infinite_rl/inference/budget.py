@@ -40,6 +40,15 @@ class Spending:
         self.usage = self.usage + usage
         self.count(cost)
 
+    def __add__(self, other: Spending) -> Spending:
+        return Spending(
+            self.calls + other.calls,
+            self.usage + other.usage,
+            self.cost + other.cost,
+            max(self.dearest, other.dearest),
+            self.unpriced + other.unpriced,
+        )
+
     def count(self, cost: float | None) -> None:
         """Count one call."""
         self.calls += 1

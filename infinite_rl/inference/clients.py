@@ -21,7 +21,7 @@ from ..providers.models import (
 )
 from ..providers.rate_limit import LimitedProvider, Limits, RetryPolicy
 from ..verification.self_consistency import MAX_SOLUTIONS
-from .journal import Source
+from .journal import FREE, Source
 
 WRITER, SOLVER = "writer", "solver"
 _NO_KEY = "none"  # API key of a provider that is never called
@@ -64,7 +64,7 @@ def is_offline(provider: str | Provider) -> bool:
 class Verification:
     """The number of independent solutions per row, at most, and the model that writes them.
 
-    `model` is "" if the author of the row solves it, too.
+    `model` is that of the author, or "", if the author of the row solves it, too.
     """
 
     count: int
@@ -92,12 +92,13 @@ class Verification:
             kind = resolve_provider(provider)
             asks = PROVIDERS[kind].asks_a_model
             if verify and not asks:
-                raise UsageError(f"{kind} solves no tasks: verify needs a provider with a model")
+                raise UsageError(
+                    f"{kind} solves no tasks: --verify needs a provider that asks a model"
+                )
             if not verify_model and earlier.get("verify"):
                 verify_model = str(earlier.get("verify_model") or model)
             elif not verify_model and kind == "gemini":
                 verify_model = other_model(model)
-            verify_model = "" if verify_model == model else verify_model
         else:
             asks = bool(verify_model) or getattr(provider, "asks_a_model", True)
         if verify is None:
@@ -114,7 +115,7 @@ class RequestPolicy:
     does. `clients` are the providers in use; `on_retry` gets a line for each retried call.
     """
 
-    limits: Limits
+    limits: Limits | None
     threads: int
     retry: RetryPolicy | None
     stop: threading.Event
@@ -127,11 +128,15 @@ class RequestPolicy:
         def note(error: ProviderUnavailable, wait_s: float) -> None:
             self.on_retry(f"{provider.model} again in {wait_s:.1f} s: {error.kind}: {error}")
 
-        most = self.limits.max_concurrency or self.threads
-        limits = replace(self.limits, max_concurrency=most)
+        limits = replace(self.limits or Limits(), max_concurrency=self.most)
         client = LimitedProvider(provider, self.retry, limits=limits, stop=self.stop, on_retry=note)
         self.clients.append(client)
         return client
+
+    @property
+    def most(self) -> int:
+        """The requests in flight at once, at most."""
+        return (self.limits and self.limits.max_concurrency) or self.threads
 
     @property
     def retries(self) -> Counter[str]:
@@ -170,17 +175,19 @@ class ModelClients:
             UsageError, ProviderRefused: a provider cannot be set up.
         """
         price = parse_price(price) if isinstance(price, str) else price
+        if is_offline(provider):  # no limits, no retries, no price
+            offline = make_provider(str(provider), batch=batch, **options)
+            writer = Source(offline.complete, FREE, offline.model, type(offline).__name__, WRITER)
+            return cls(writer, replace(writer, role=SOLVER), {})
         if isinstance(provider, str):
             kind = resolve_provider(provider)
-            if not PROVIDERS[kind].asks_a_model:
-                price, structured = Price(0.0, 0.0), False
             options = {**options, "batch": batch, "api_key": _NO_KEY if dry_run else None}
             if kind == "gemini" and solver and isinstance(solver, str) and not batch:
                 check_available(solver, option="--verify_model")
-            name, provider = model, make_provider(kind, model, structured=structured, **options)
-            if isinstance(solver, str) and (solver or structured):
-                near = nearest_thinking(solver or name, options.get("thinking"))
-                solver = make_provider(kind, solver or name, **{**options, "thinking": near})
+            provider = make_provider(kind, model, structured=structured, **options)
+            if isinstance(solver, str) and (structured or solver not in ("", model)):
+                near = nearest_thinking(solver or model, options.get("thinking"))
+                solver = make_provider(kind, solver or model, **{**options, "thinking": near})
         elif isinstance(solver, str) and solver:
             raise UsageError("with a provider object, verify_model is a provider object as well")
         solving = provider if isinstance(solver, str) else solver
@@ -198,7 +205,3 @@ class ModelClients:
             return cls(writer, replace(writer, role=SOLVER), providers)
         priced = price if solving.model == provider.model else None
         return cls(writer, source(SOLVER, solving, priced), providers)
-
-    def settings(self) -> dict[str, object]:
-        """Return the run settings that name the writer."""
-        return {"provider": self.writer.name, "model": self.writer.model}

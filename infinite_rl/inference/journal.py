@@ -29,6 +29,7 @@ from ..store import JOURNAL
 from ..types import Completion, Slot, Usage
 from .budget import Spending
 
+FREE = Price(0.0, 0.0)
 _RESERVE = ".reserve"  # deleted if the disk is full, to store the completions in flight
 _RESERVED_BYTES = 16 * 2**20
 _ASKING = ("asked", "sent")  # written before the request
@@ -90,10 +91,12 @@ class Source:
 
     def cost_of(self, completion: Completion) -> float | None:
         """Return the reported dollars, else those of the tokens; None without token counts."""
-        usage, free = completion.usage, self.price == Price(0.0, 0.0)
-        if completion.cost is None and (usage.output_tokens or usage.thinking_tokens or free):
-            return self.cost(usage)
-        return completion.cost
+        usage = completion.usage
+        if completion.cost is not None:
+            return completion.cost
+        if self.price == FREE:
+            return 0.0
+        return self.cost(usage) if usage.output_tokens or usage.thinking_tokens else None
 
 
 @dataclass

@@ -15,6 +15,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from ..errors import ProviderError, ProviderRefused, ProviderUnavailable, UsageError, check_range
 from ..layout import SECTIONS, render
+from ..redact import without_key
 from ..types import Completion, Usage
 
 T = TypeVar("T")
@@ -35,7 +36,6 @@ INSTRUCTION = (
 )
 
 _MAX_TOKENS = 10**9  # no call has more
-_SHORTEST_SECRET = 8  # shorter "keys" (of local servers) also occur in ordinary text
 _MESSAGE_CHARS = 300
 # How Gemini (quota ids), OpenAI, Groq and OpenRouter (messages) name what a 429 is about.
 _LONG_QUOTA = re.compile(
@@ -151,7 +151,7 @@ class RemoteProvider:
         cost: float | None = None,
     ) -> Completion:
         """The completion, without the key; of structured output its three-head text."""
-        text, reasoning = redacted(text, self._key), redacted(reasoning, self._key)
+        text, reasoning = without_key(text, self._key), without_key(reasoning, self._key)
         text = three_heads(text) if self._structured else text
         return Completion(text, self._model, finish_reason, usage, cost, reasoning)
 
@@ -159,14 +159,9 @@ class RemoteProvider:
         return one_line(text, self._key)
 
 
-def redacted(text: str, secret: str) -> str:
-    """`text` with each `secret` of at least 8 characters replaced by "[key]"."""
-    return text.replace(secret, "[key]") if len(secret) >= _SHORTEST_SECRET else text
-
-
 def one_line(text: str, secret: str) -> str:
     """A server's message as one printable line of bounded length, without the secret."""
-    line = "".join(c if c.isprintable() else " " for c in redacted(text, secret))
+    line = "".join(c if c.isprintable() else " " for c in without_key(text, secret))
     return " ".join(line.split())[:_MESSAGE_CHARS]
 
 

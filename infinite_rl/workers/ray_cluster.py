@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -150,6 +150,14 @@ class Reply:
     is_usage_error: bool = False
     warnings: list[str] = field(default_factory=list)
 
+    @classmethod
+    def of(cls, call: Callable[[], Any]) -> Reply:
+        """The reply of a call; errors that are not of this package are raised."""
+        try:
+            return cls(call())
+        except InfiniteRLError as error:
+            return cls(error=str(error), is_usage_error=isinstance(error, UsageError))
+
     def result(self) -> Any:
         """The value. Raises UsageError or InfiniteRLError as the call did."""
         if self.error is None:
@@ -187,12 +195,8 @@ class HostedActor:
         return self.reply(lambda: getattr(self.hosted, method)(*args))
 
     def reply(self, function: Callable[[], Any]) -> Reply:
-        """The reply of a call; errors that are not of this package are raised."""
-        try:
-            return Reply(function(), warnings=self._warnings.pop_all())
-        except InfiniteRLError as error:
-            is_usage = isinstance(error, UsageError)
-            return Reply(None, str(error), is_usage, self._warnings.pop_all())
+        """The reply of a call with the warnings; other errors than this package's are raised."""
+        return replace(Reply.of(function), warnings=self._warnings.pop_all())
 
 
 class _Warnings(logging.Handler):

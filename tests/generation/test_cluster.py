@@ -18,7 +18,7 @@ from ray_nodes import ROOT, nodes
 
 from infinite_rl.errors import UsageError
 from infinite_rl.files.logs import read_rows
-from infinite_rl.generation.plan import shard_folders
+from infinite_rl.generation.plan import GenerateOptions, shard_folders
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generation.ray import generate_on_ray
 from infinite_rl.inference.journal import answers
@@ -94,17 +94,11 @@ def test_a_killed_worker_loses_nothing(cluster: Any, service: Service, tmp_path:
             os.kill(process, signal.SIGKILL)
             service.killed.set()
 
-    done = generate_on_ray(
-        DEFAULT_MODEL,
-        ROWS,
-        tmp_path,
-        address=cluster.address,
-        provider="gemini",
-        task_dist="0,1",
-        num_threads=THREADS,
-        verify=0,
-        on_progress=kill_one,
-    )
+    options = GenerateOptions(
+        DEFAULT_MODEL, ROWS, tmp_path, provider="gemini", task_dist="0,1", num_threads=THREADS,
+        verify=0, on_progress=kill_one,
+    )  # fmt: skip
+    done = generate_on_ray(options, address=cluster.address)
     assert service.killed.is_set() and done.complete and len(seen) > 1
     rows, left_out = list(read_rows(tmp_path / DATASET)), list(read_rows(tmp_path / FAILED))
     assert len(rows) == ROWS == done.present["math"] + done.accepted["math"]
@@ -120,7 +114,8 @@ def test_a_killed_worker_loses_nothing(cluster: Any, service: Service, tmp_path:
 
 def test_no_cluster_at_an_address_is_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no Ray cluster at 127.0.0.1"):
-        generate_on_ray("", 2, tmp_path / "out", provider="procedural", address="127.0.0.1:1")
+        options = GenerateOptions("", 2, tmp_path / "out", provider="procedural")
+        generate_on_ray(options, address="127.0.0.1:1")
     assert not (tmp_path / "out").exists()
 
 

@@ -182,7 +182,8 @@ def test_the_recorded_solver_stays_and_a_new_folder_gets_another_model_than_the_
     assert of({}) == Verification(4, other_model(DEFAULT_MODEL))
     assert other_model(DEFAULT_MODEL) not in ("", DEFAULT_MODEL)
     earlier = {"provider": "GeminiProvider", "verify": 3, "verify_model": DEFAULT_MODEL}
-    assert of(earlier) == Verification(3, ""), "the author itself, as recorded"
+    assert of(earlier) == Verification(3, DEFAULT_MODEL), "the author itself, as recorded"
+    assert of({}, verify=3, verify_model=DEFAULT_MODEL).model == DEFAULT_MODEL, "as in each shard"
     assert of({**earlier, "verify_model": "gemini-x"}) == Verification(3, "gemini-x")
     assert of(earlier, verify=2, verify_model="y") == Verification(2, "y")
     assert of({**earlier, "verify": 0}) == Verification(0, "")

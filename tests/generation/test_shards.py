@@ -21,7 +21,6 @@ from infinite_rl.files.logs import read_rows
 from infinite_rl.generation.plan import GenerateOptions, free_indices, shard_count, shard_folders
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generation.ray import (
-    Failure,
     ShardedRun,
     ShardWorker,
     divided,
@@ -37,9 +36,10 @@ from infinite_rl.providers.rate_limit import Limits
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.store import DATASET, FAILED
 from infinite_rl.verification.certificate import reprove
+from infinite_rl.workers.ray_cluster import ActorPool, Reply
 
 
-class Local:
+class Local(ActorPool):
     """A crew that does one job after the other, in this process."""
 
     def __init__(self, size: int) -> None:
@@ -59,7 +59,7 @@ class Local:
 
 def fill(out: Path, rows: int, crew: Local, model: str = "", **options: Any) -> Progress:
     options = {"provider": "procedural", "num_threads": 2, "task_dist": "0,1", **options}
-    return ShardedRun.of(model, rows, out, options).go(crew)
+    return ShardedRun.of(GenerateOptions(model, rows, out, **options)).go(crew)
 
 
 def kept(out: Path) -> list[dict[str, str]]:
@@ -187,7 +187,7 @@ def test_a_worker_that_fails_loses_no_row_of_the_others(tmp_path: Path) -> None:
     class Failing(Local):
         def run(self, jobs: Any) -> Iterator[tuple[dict[int, Any], dict[int, Any]]]:
             yield from super().run(jobs)
-            yield {1: Failure("the disk broke")}, {}
+            yield {1: Reply(error="the disk broke")}, {}
 
     with pytest.raises(InfiniteRLError, match="the disk broke"):
         fill(tmp_path, 6, Failing(3))
@@ -233,11 +233,14 @@ def test_the_progress_and_the_manifest_add_the_shards_up(tmp_path: Path) -> None
 
 def test_a_dry_run_starts_and_writes_nothing(tmp_path: Path) -> None:
     fill(tmp_path / "out", 4, Local(2))
-    plan = generate_on_ray(
-        "", 10, tmp_path / "out", provider="procedural", task_dist="0,1", dry_run=True
-    )
+
+    def planned(folder: Path, **more: Any) -> Progress:
+        options = GenerateOptions("", 10, folder, provider="procedural", dry_run=True, **more)
+        return generate_on_ray(options)
+
+    plan = planned(tmp_path / "out", task_dist="0,1")
     assert plan.present["math"] == 4 and plan.estimate and plan.estimate.rows["math"] == 6
-    new = generate_on_ray("", 10, tmp_path / "new", provider="procedural", dry_run=True)
+    new = planned(tmp_path / "new")
     assert sum(map(new.missing, new.targets)) == 10 and not (tmp_path / "new").exists()
 
 
@@ -286,7 +289,9 @@ def test_what_a_cluster_cannot_do_is_refused_and_ray_is_missed_last(
     ]
 
     def refused(options: dict[str, Any]) -> None:
-        generate_on_ray("m", 4, tmp_path / "out", **{"provider": "procedural", **options})
+        options, workers = {"provider": "procedural", **options}, options.get("workers")
+        options.pop("workers", None)
+        generate_on_ray(GenerateOptions("m", 4, tmp_path / "out", **options), workers)
 
     assert_none(unlike((message, partial(refused, each)) for message, each in wrong))
     assert not (tmp_path / "out").exists()

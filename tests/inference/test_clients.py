@@ -70,7 +70,7 @@ def test_the_writer_solves_where_no_other_is_named() -> None:
     assert (found.writer.role, found.solver.role) == ("writer", "solver")
     assert found.solver.model == "mine"
     assert found.solver.price == found.writer.price == Price(1.0, 2.0)
-    assert found.settings() == {"provider": "ScriptedProvider", "model": "mine"}
+    assert found.writer.name == "ScriptedProvider"
 
 
 def test_a_price_is_that_of_its_model_alone_and_what_asks_no_model_costs_nothing() -> None:
