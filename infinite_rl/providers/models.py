@@ -1,8 +1,8 @@
-"""The table of models: price, shut-down date, thinking; the default model, and the cost of calls.
+"""Models: their prices, shut-down dates and thinking; the default model, and the cost of calls.
 
-The table is of November 2026, in US dollars. If a provider has more than one price for a model (by
-prompt length or time of day), the table has the higher one, so a cost limit stops too early rather
-than too late. An unknown model has no price: None, never 0. `--price` overrides the table.
+The table `models.txt` is of November 2026, in US dollars. If a provider has more than one price for
+a model (by prompt length or time of day), the table has the higher one, so a cost limit stops too
+early rather than too late. An unknown model has no price: None, never 0. `--price` overrides it.
 
 Gemini and OpenAI count thinking tokens against the limit on output, so the limit that is sent is
 that of the answer plus a budget for thinking. A level's budget is the number of tokens to which
@@ -13,9 +13,11 @@ Google maps OpenAI's efforts for 2.5 models: https://ai.google.dev/gemini-api/do
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
+from fnmatch import fnmatchcase
+from pathlib import Path
 from types import MappingProxyType
 
 from ..errors import UsageError, nearest
@@ -73,123 +75,45 @@ class Model:
     sampling: bool = True
 
 
-# Levels: https://ai.google.dev/gemini-api/docs/generate-content/thinking and the developer's guides
-# to 3.5, 3.6 and 3.8 Flash, read 2026-11-22. "minimal" is nearly off, but models of 3.x think some
-# all the same: none can be switched off. 3.7 and 3.8 answer "minimal" with a 400.
-_THREE = Thinking(("low", "medium", "high"), "medium")
-_FOUR = Thinking(("minimal", "low", "medium", "high"), "medium")
-_FOUR_FROM_LEAST = Thinking(_FOUR.levels, "minimal")
-_FOUR_FROM_MOST = Thinking(_FOUR.levels, "high")
-_PRO = Thinking(_THREE.levels, "high")
-_LEVELS_2_5 = ("off", "low", "medium", "high")
-_NONE = Thinking()
+def _read_table(
+    text: str,
+) -> tuple[Mapping[str, Model], Mapping[str, str], Mapping[str, date]]:
+    """The models, the aliases, and the last days of the retired families' patterns."""
+    models: dict[str, Model] = {}
+    aliases: dict[str, str] = {}
+    retired: dict[str, date] = {}
+    for line in text.splitlines():
+        match line.partition("#")[0].split():
+            case ["alias", name, model]:
+                aliases[name] = model
+            case ["retired", day, *patterns]:
+                retired |= dict.fromkeys(patterns, date.fromisoformat(day))
+            case [name, *words]:
+                models[name] = _model(words)
+    return MappingProxyType(models), MappingProxyType(aliases), MappingProxyType(retired)
 
-_GONE_2_0 = date(2026, 6, 1)  # the release notes of that day
-_GONE_2_5 = date(2026, 12, 1)  # the deprecations page as of 2026-11-10, which leaves out flash-lite
 
-# Prices: https://ai.google.dev/gemini-api/docs/pricing, paid tier, text; read 2026-10-07.
-# Shut-down dates: https://ai.google.dev/gemini-api/docs/deprecations and /changelog, read
-# 2026-11-22 in copies of different ages. Sampling parameters: deprecated on 2026-07-21 (changelog).
-_GEMINI = {
-    "gemini-3.8-flash": Model(
-        Price(0.75, 3.75, 0.075), _THREE, (date(2027, 1, 1), Price(1.50, 7.50, 0.15)),
-        sampling=False,
-    ),
-    # Of 3.6, the guide says 1.50 and 7.50; some resellers say half of that until 2027.
-    "gemini-3.6-flash": Model(Price(1.50, 7.50, 0.15), _FOUR, sampling=False),
-    "gemini-3.5-flash-lite": Model(Price(0.30, 2.50, 0.03), _FOUR_FROM_LEAST, sampling=False),
-    # Prompts over 200k; others 2.00, 12.00, 0.20.
-    "gemini-3.1-pro": Model(Price(4.00, 18.00, 0.40), _PRO),
-    "gemini-3.1-flash-lite": Model(
-        Price(0.25, 1.50, 0.025), _FOUR_FROM_LEAST,
-        shut_down=date(2027, 5, 7), instead="gemini-3.5-flash-lite",
-    ),
-    "gemini-3.1-flash-lite-preview": Model(
-        Price(0.25, 1.50, 0.025), _FOUR_FROM_LEAST,
-        shut_down=date(2026, 5, 25), instead="gemini-3.5-flash-lite",
-    ),
-    # Prompts over 200k; others 2.00, 12.00, 0.20.
-    "gemini-3-pro": Model(
-        Price(4.00, 18.00, 0.40), Thinking(("low", "high"), "high"),
-        shut_down=date(2026, 3, 9), instead="gemini-3.1-pro-preview",
-    ),
-    "gemini-3-flash": Model(Price(0.50, 3.00, 0.05), _FOUR_FROM_MOST),
-    # Prompts over 200k; others 1.25, 10.00, 0.125.
-    "gemini-2.5-pro": Model(
-        Price(2.50, 15.00, 0.25), Thinking(_LEVELS_2_5[1:], "medium", (128, 32_768)),
-        shut_down=_GONE_2_5, instead="gemini-3.8-flash",
-    ),
-    "gemini-2.5-flash": Model(
-        Price(0.30, 2.50, 0.03), Thinking(_LEVELS_2_5, "medium", (1, 24_576)),
-        shut_down=_GONE_2_5, instead="gemini-3.5-flash-lite",
-    ),
-    "gemini-2.5-flash-lite": Model(
-        Price(0.10, 0.40, 0.01), Thinking(_LEVELS_2_5, "off", (512, 24_576))
-    ),
-    "gemini-2.0-flash": Model(  # its releases too, such as gemini-2.0-flash-exp
-        Price(0.10, 0.40, 0.025), _NONE, shut_down=_GONE_2_0, instead="gemini-3.8-flash"
-    ),
-    "gemini-2.0-flash-lite": Model(
-        Price(0.075, 0.30), _NONE, shut_down=_GONE_2_0, instead="gemini-3.5-flash-lite"
-    ),
-}  # fmt: skip
-# Names that another model answers to. The "latest" ones are those of the newest release by Google's
-# rule (https://ai.google.dev/gemini-api/docs/models), so they move on. 3.7 and 3.5 Flash were
-# replaced on 2026-10-08, and requests for them go to the newer model (changelog, read 2026-11-22).
-ALIASES: Mapping[str, str] = MappingProxyType(
-    {
-        "gemini-flash-latest": "gemini-3.8-flash",
-        "gemini-flash-lite-latest": "gemini-3.5-flash-lite",
-        "gemini-pro-latest": "gemini-3.1-pro-preview",
-        "gemini-3.7-flash": "gemini-3.8-flash",
-        "gemini-3.5-flash": "gemini-3.6-flash",
-    }
-)
-# https://developers.openai.com/api/docs/models/NAME and /pricing, standard tier; read 2026-11.
-# From gpt-5.4 on, prompts over 272k tokens: twice the input, 1.5 times the output of shorter ones
-# (minis and nanos of 5.4 have one price). Writing to the cache, 1.25 times the input of a short
-# prompt since gpt-5.6, is covered by that.
-# Efforts: https://developers.openai.com/api/docs/guides/reasoning, read 2026-11-22: "none" since
-# gpt-5.1, "minimal" before it. Those of gpt-6 are left to the service.
-_GPT_5 = Thinking(_FOUR.levels)
-_EFFORTS = Thinking(("off", *_THREE.levels))
-_OPENAI = {
-    "gpt-6.2-sol": Model(Price(4.00, 15.00, 0.20)),
-    "gpt-6.1-sol": Model(Price(4.00, 15.00, 0.20)),
-    "gpt-6-sol": Model(Price(4.00, 15.00, 0.40)),
-    "gpt-6-luna": Model(Price(0.20, 0.75, 0.02)),
-    "gpt-6-astra": Model(Price(20.00, 75.00, 2.00)),
-    "gpt-5.6": Model(Price(8.00, 30.00, 0.80), _EFFORTS),  # another name of gpt-5.6-sol
-    "gpt-5.6-sol": Model(Price(8.00, 30.00, 0.80), _EFFORTS),
-    "gpt-5.6-terra": Model(Price(4.00, 18.00, 0.40), _EFFORTS),
-    "gpt-5.6-luna": Model(Price(0.40, 1.80, 0.04), _EFFORTS),
-    "gpt-5.5": Model(Price(10.00, 45.00, 1.00), _EFFORTS),
-    "gpt-5.4": Model(Price(5.00, 22.50, 0.50), _EFFORTS),
-    "gpt-5.4-mini": Model(Price(0.75, 4.50, 0.075), _EFFORTS),
-    "gpt-5.4-nano": Model(Price(0.20, 1.25, 0.02), _EFFORTS),
-    "gpt-5.2": Model(Price(1.75, 14.00, 0.175), _EFFORTS),
-    "gpt-5.1": Model(Price(1.25, 10.00, 0.125), _EFFORTS),
-    "gpt-5": Model(Price(1.25, 10.00, 0.125), _GPT_5),
-    "gpt-5-mini": Model(Price(0.25, 2.00, 0.025), _GPT_5),
-    "gpt-5-nano": Model(Price(0.05, 0.40, 0.005), _GPT_5),
-    "gpt-4.1": Model(Price(2.00, 8.00, 0.50), _NONE),
-    "gpt-4.1-mini": Model(Price(0.40, 1.60, 0.10), _NONE),
-    "gpt-4.1-nano": Model(Price(0.10, 0.40, 0.025), _NONE),
-    "gpt-4o": Model(Price(2.50, 10.00, 1.25), _NONE),
-    "gpt-4o-2024-05-13": Model(Price(5.00, 15.00), _NONE),
-    "gpt-4o-mini": Model(Price(0.15, 0.60, 0.075), _NONE),
-    "o4-mini": Model(Price(1.10, 4.40, 0.275), _THREE),
-    "o3": Model(Price(2.00, 8.00, 0.50), _THREE),
-    "o3-mini": Model(Price(1.10, 4.40, 0.55), _THREE),
-    "o1": Model(Price(15.00, 60.00, 7.50), _THREE),
-}
-# https://api-docs.deepseek.com/quick_start/pricing, read 2026-10: at peak hours; else half of it.
-_DEEPSEEK = {
-    "deepseek-flash": Model(Price(0.30, 1.20, 0.006)),
-    "deepseek-v4-flash": Model(Price(0.30, 1.20, 0.006)),  # an old name of deepseek-flash
-    "deepseek-v4-pro": Model(Price(1.32, 3.96, 0.044)),
-}
-MODELS: Mapping[str, Model] = MappingProxyType({**_GEMINI, **_OPENAI, **_DEEPSEEK})
+def _model(words: Sequence[str]) -> Model:
+    price = Price(*(float(word) for word in words if "=" not in word))
+    more = dict(word.split("=") for word in words if "=" in word)
+    thinking, later = None, None
+    if levels := more.get("thinks"):
+        usual = next((each[:-1] for each in levels.split(",") if each.endswith("*")), "")
+        least, _, most = more.get("budgets", "").partition("-")
+        thinking = Thinking(
+            () if levels == "no" else tuple(levels.replace("*", "").split(",")),
+            usual,
+            (int(least), int(most)) if most else None,
+        )
+    if start := more.get("from"):
+        day, _, amounts = start.partition(":")
+        later = date.fromisoformat(day), Price(*map(float, amounts.split(",")))
+    shut_down = date.fromisoformat(more["gone"]) if "gone" in more else None
+    return Model(price, thinking, later, shut_down, more.get("use", ""), "sampling" not in more)
+
+
+_TEXT = Path(__file__).with_name("models.txt").read_text(encoding="utf-8")
+MODELS, ALIASES, _RETIRED = _read_table(_TEXT)
 
 
 def today() -> date:
@@ -253,12 +177,6 @@ LEVELS = ("off", "minimal", "low", "medium", "high")
 # Of the models that Google calls stable, the most capable one beside the default: read 2026-11-22.
 _SECOND_MODEL = "gemini-3.6-flash"
 _WARNED_BEFORE = timedelta(days=30)
-# The last day of each public family, by the changelog (see `prices`).
-_RETIRED = (
-    (re.compile(r"gemini-(1\.0-.+|pro|pro-vision|ultra)"), date(2025, 2, 18)),
-    (re.compile(r"gemini-1\.5-.+"), date(2025, 9, 29)),
-    (re.compile(r"gemini-2\.0-.+"), date(2026, 6, 1)),
-)
 _BUDGETS = {"off": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24_576}
 _MAX_TOKENS = 1_000_000
 
@@ -280,7 +198,7 @@ def check_available(model: str, day: date | None = None, option: str = "--model_
     `option` is the flag that names the model.
     """
     row, name = MODELS.get(known_as(model)), model.removeprefix("models/").lower()
-    retired = (last_day for family, last_day in _RETIRED if family.fullmatch(name))
+    retired = (last_day for family, last_day in _RETIRED.items() if fnmatchcase(name, family))
     shut_down = row.shut_down if row else next(retired, None)
     if shut_down is None or (day or today()) < shut_down:
         return
