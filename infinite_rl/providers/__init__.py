@@ -9,7 +9,7 @@
 
     rate_limit.py          the queue of requests: limits, retries, when a request may begin
     backoff.py             token bucket, adaptive concurrency, adaptive rate
-    models.py              the table of models: prices, shut-down dates, thinking; costs
+    models.py              the table of models, models.txt: prices, shut-down dates, thinking; costs
 
 A provider sends each request once; only `rate_limit.py` delays and retries.
 """
@@ -23,8 +23,8 @@ from typing import NamedTuple
 from ..errors import UnknownName, UsageError
 from . import gemini, openai_compatible
 from .base import Provider
-from .gemini import environment_key
 from .models import DEFAULT_MODEL, other_model
+from .remote import find_key
 
 __all__ = [
     "AUTO",
@@ -70,7 +70,7 @@ def resolve_provider(name: str = AUTO) -> str:
         UnknownName: no provider has this name.
     """
     if name == AUTO:
-        return "gemini" if environment_key() else "procedural"
+        return "gemini" if find_key(None, gemini.KEY_VARIABLES)[0] else "procedural"
     if name not in PROVIDERS:
         raise UnknownName("provider", name, {AUTO, *PROVIDERS})
     return name

@@ -127,7 +127,7 @@ class GeminiBatches(GeminiProvider):
         """
         self._call_of(name, lambda: self._client.batches.cancel(name=name))
 
-    def _check_available(self, model: str) -> None:
+    def _check_model(self) -> None:
         """Do nothing: answers of a model that is shut down can still be read. `submit` checks."""
 
     def _line(self, key: str, system: str, prompt: str, seed: int) -> str:
@@ -182,7 +182,7 @@ class GeminiBatches(GeminiProvider):
             code = error.get("code")
             code = code if isinstance(code, int) else 500
             code = _HTTP_CODES[code - 1] if 0 < code <= len(_HTTP_CODES) else code
-            return self._refusal(code, f"{code}: {error.get('message') or 'no message'}", error)
+            return self._error_of(code, f"{code}: {error.get('message') or 'no message'}", error)
         try:
             return self._completion(entry["response"])
         except ProviderError as failure:

@@ -9,24 +9,18 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from ..errors import NoCompletion, ProviderError, ProviderRefused, UsageError
+from ..errors import NoCompletion, ProviderError, ProviderRefused
 from ..layout import SECTIONS
 from ..types import Completion, Usage
 from . import remote
-from .models import (
-    DEFAULT_MODEL,
-    check_available,
-    cut_off_advice,
-    thinking_request,
-)
+from .models import DEFAULT_MODEL, ThinkingRequest
 from .remote import GARBAGE, RemoteProvider, T, sendable, token_count
 
 if TYPE_CHECKING:
@@ -40,17 +34,13 @@ logger = logging.getLogger(__name__)
 KEY_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 
 _API_VERSION = "v1beta"  # the one that serves experimental models; the client's default varies
-_ADDRESS = "https://generativelanguage.googleapis.com"
 _MAX_OUTPUT = 65_536  # of all models of the table; above it the service answers 400
 _LISTING_MS = 10_000  # the smallest timeout that the service accepts
 _LISTED, _NAMED = 1000, 12  # models requested, and those that an error names
 _MODEL_NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _THREADS_A_CLIENT = 32  # each call searches all connections of its client
 _MAX_CLIENTS = 64
-_FINISHED: Mapping[str, Literal["stop", "length"]] = {
-    **{"STOP": "stop", "FINISH_REASON_UNSPECIFIED": "stop"},
-    **{"MAX_TOKENS": "length", "CONTINUATION": "length"},
-}
+_UNKNOWN_REASON = "FINISH_REASON_UNSPECIFIED"
 SCHEMA_CONFIG = {
     "responseMimeType": "application/json",
     "responseSchema": {
@@ -62,73 +52,43 @@ SCHEMA_CONFIG = {
 }
 
 
-def environment_key() -> tuple[str, str] | None:
-    """The API key in the environment and the variable it came from, or None.
-
-    `GOOGLE_API_KEY` wins over `GEMINI_API_KEY`, as in Google's client. An empty value is no key.
-    """
-    for variable in KEY_VARIABLES:
-        if key := os.environ.get(variable, "").strip():
-            return key, variable
-    return None
-
-
 class GeminiProvider(RemoteProvider):
-    """Answers prompts with a Gemini model. Thread-safe; a client serves up to 32 threads.
+    """Answers prompts with a Gemini model; a client serves up to 32 threads.
 
-    `temperature`, `max_output_tokens` and `thinking` are the service's defaults if None. `thinking`
-    is a level or a number of tokens (`models.parse_thinking`). `max_output_tokens` bounds the
-    answer: the limit that is sent is larger by the thinking budget, which the service counts
-    against it, but never above 65,536 for that reason. `base_url` (else the environment's
-    `GOOGLE_GEMINI_BASE_URL`, else Google) is the address of the service. `timeout_s` bounds each
-    wait for the server, so it must exceed the longest answer; the real service refuses values
-    under 10. With `structured`, the service constrains the model to the three sections as JSON, and
-    the completion is their three-head text. The client's own retries are off:
-    `rate_limit.LimitedProvider` retries.
-
-    A key of 8 characters or more is cut out of all results, completions included.
-
-    Raises:
-        ProviderRefused: there is no API key, or it is malformed.
-        UsageError: the model's name or the base URL is malformed, a setting has no meaning, the
-            model does not support the thinking setting, or it is shut down.
+    `max_output_tokens` bounds the answer: the limit that is sent is larger by the thinking budget,
+    which the service counts against it, but never above 65,536 for that reason. The real service
+    refuses a `timeout_s` under 10. For the rest see `RemoteProvider`.
     """
 
-    def __init__(
-        self,
-        model: str = DEFAULT_MODEL,
-        *,
-        api_key: str | None = None,
-        temperature: float | None = None,
-        max_output_tokens: int | None = None,
-        base_url: str | None = None,
-        timeout_s: float = 300.0,
-        structured: bool = False,
-        thinking: str | int | None = None,
-    ) -> None:
-        if not re.fullmatch(r"[A-Za-z0-9][\w./:@-]*", model, re.ASCII) or ".." in model:
-            raise UsageError(f"not a model name: {model!r}")
-        self._check_available(model)
-        key, self._key_source = _checked_key(api_key)
-        remote.check_settings(temperature, max_output_tokens)
-        request = thinking_request(model, thinking)
-        base_url = base_url or os.environ.get("GOOGLE_GEMINI_BASE_URL") or None
-        if base_url is not None:
-            remote.check_base_url(base_url)
-        super().__init__(
-            model, key, "Gemini", base_url or _ADDRESS, timeout_s=timeout_s, structured=structured
-        )
-        self._temperature = temperature
-        self._max_output_tokens = max_output_tokens
-        if max_output_tokens is not None and request.budget:  # the answer's tokens and thinking's
-            limit = min(max_output_tokens + request.budget, _MAX_OUTPUT)
-            self._max_output_tokens = max(max_output_tokens, limit)
-        self._generation_config: dict[str, Any] = dict(SCHEMA_CONFIG) if structured else {}
-        budget = 0 if request.level == "off" else request.tokens
+    _default_model = DEFAULT_MODEL
+    _model_form = r"(?!.*\.\.)[A-Za-z0-9][\w./:@-]*"
+    _url_variable = "GOOGLE_GEMINI_BASE_URL"
+    _default_url = "https://generativelanguage.googleapis.com"
+    _service = "Gemini"
+    _finish_reasons = {
+        **dict.fromkeys(("STOP", _UNKNOWN_REASON), "stop"),
+        **dict.fromkeys(("MAX_TOKENS", "CONTINUATION"), "length"),
+    }
+
+    def _find_key(self, api_key: str | None) -> tuple[str, str]:
+        key, source = remote.find_key(api_key, KEY_VARIABLES)
+        if not key:
+            raise ProviderRefused(
+                "no Gemini API key: set GEMINI_API_KEY or GOOGLE_API_KEY, "
+                "or use --provider procedural, which needs none"
+            )
+        return key, source
+
+    def _connect(self, thinking: ThinkingRequest) -> None:
+        if self._max_output_tokens is not None and thinking.budget:
+            limit = min(self._max_output_tokens + thinking.budget, _MAX_OUTPUT)
+            self._max_output_tokens = max(self._max_output_tokens, limit)
+        self._generation_config: dict[str, Any] = dict(SCHEMA_CONFIG) if self._structured else {}
+        budget = 0 if thinking.level == "off" else thinking.tokens
         if budget is not None:  # the service refuses both fields together
             self._generation_config["thinkingConfig"] = {"thinkingBudget": budget}
-        elif request.level:
-            level = {"thinkingLevel": request.level.upper()}
+        elif thinking.level:
+            level = {"thinkingLevel": thinking.level.upper()}
             self._generation_config["thinkingConfig"] = level
 
         from google import genai
@@ -138,12 +98,12 @@ class GeminiProvider(RemoteProvider):
         warnings.filterwarnings("ignore", r"(?s).* is not a valid ", module=r"google\.genai\b")
         self._make_client = partial(
             genai.Client,
-            api_key=key,
+            api_key=self._key,
             vertexai=False,  # or an environment variable could send the key elsewhere
             http_options=types.HttpOptions(
-                base_url=base_url,
+                base_url=self._address,
                 api_version=_API_VERSION,
-                timeout=max(1, round(timeout_s * 1000)),
+                timeout=max(1, round(self._timeout_s * 1000)),
                 retry_options=types.HttpRetryOptions(attempts=1),
                 client_args=remote.http_settings(),
             ),
@@ -216,10 +176,6 @@ class GeminiProvider(RemoteProvider):
             config = config.model_copy(update={"automatic_continuation": False})
         return config
 
-    def _check_available(self, model: str) -> None:
-        """Refuse a model that is shut down, before any request."""
-        check_available(model)
-
     def _offered(self) -> str:
         """The models that the service has for this key, as the end of a sentence; listed once.
 
@@ -255,47 +211,38 @@ class GeminiProvider(RemoteProvider):
         parts = _field(list, _field(dict, candidates[0], "content"), "parts")
         texts = [(_field(str, part, "text"), _field(bool, part, "thought")) for part in parts]
         text = "".join(text for text, thought in texts if not thought)
-        reason = _field(str, candidates[0], "finishReason") or "FINISH_REASON_UNSPECIFIED"
-        if reason not in _FINISHED:
-            raise NoCompletion(f"Gemini stopped the answer ({self._clean(reason)})", usage=usage)
-        if not text.strip():
-            advice = f": {cut_off_advice(usage)}" if _FINISHED[reason] == "length" else ""
-            raise NoCompletion(f"Gemini sent no text ({reason}{advice})", usage=usage)
+        reason = _field(str, candidates[0], "finishReason") or _UNKNOWN_REASON
         reasoning = "".join(text for text, thought in texts if thought)
-        return self._completed(text, reasoning, _FINISHED[reason], usage)
+        return self._completed(text, reasoning, reason, usage)
 
     def _status_failure(self, error: Any, missing: str) -> ProviderError:
         details: object = error.details
         body = details.get("error", details) if isinstance(details, dict) else None
         body = body if isinstance(body, dict) else {}
-        message = f"{error.code} {error.status or ''}: {error.message or 'no message'}"
         if error.code == 404 and missing:
             return ProviderRefused(missing)
-        return self._refusal(error.code, message, body, _delay(error, body))
+        message = f"{error.code} {error.status or ''}: {error.message or 'no message'}"
+        return self._error_of(error.code, message, body, _delay(error, body))
 
-    def _refusal(
+    def _error_of(
         self, code: int, message: str, body: Mapping[str, Any], delay: float | None = None
     ) -> ProviderError:
         """The error that a status and the `error` object of its body stand for."""
-        message = ", ".join([message, *_quota_names(body)])
-        if failure := self._quota_or_passing(code, message, delay):
-            return failure
-        message = self._clean(message)
         reasons = (str(item.get("reason")) for item in _error_details(body))
-        # The service answers 400 to a malformed key.
-        if code in remote.KEY_CODES or any(each.startswith("API_KEY_") for each in reasons):
-            return ProviderRefused(
-                f"Gemini refused the key from {self._key_source} ({message}); "
-                f"set {self._key_source} to a key that may use this model"
-            )
-        if code == 404:
-            return ProviderRefused(
-                f"the model {self._model} is not available (retired or misspelt); "
-                f"choose another with --model_name{self._offered()}"
-            )
-        if "exceeds the maximum number of tokens" in message:  # the next prompt may be shorter
-            return NoCompletion(f"Gemini refused the prompt ({message})")
-        return ProviderRefused(f"Gemini refused the request ({message})")
+        return self._refusal(
+            code,
+            ", ".join([message, *_quota_names(body)]),
+            delay,
+            # The service answers 400 to a malformed key.
+            of_key=any(each.startswith("API_KEY_") for each in reasons),
+            of_prompt="exceeds the maximum number of tokens" in message,
+        )
+
+    def _missing_model(self, _message: str) -> str:
+        return (
+            f"the model {self._model} is not available (retired or misspelt); "
+            f"choose another with --model_name{self._offered()}"
+        )
 
 
 def _offer(models: Iterable[ListedModel], clean: Callable[[str], str]) -> str:
@@ -312,18 +259,6 @@ def _offer(models: Iterable[ListedModel], clean: Callable[[str], str]) -> str:
         return ""
     rest = f" and {len(usable) - _NAMED} more" if len(usable) > _NAMED else ""
     return f"; the service offers {', '.join(usable[:_NAMED])}{rest}"
-
-
-def _checked_key(api_key: str | None) -> tuple[str, str]:
-    """The API key, and where it came from."""
-    key, source = (api_key.strip(), "api_key") if api_key else environment_key() or ("", "")
-    if not source:
-        raise ProviderRefused(
-            "no Gemini API key: set GEMINI_API_KEY or GOOGLE_API_KEY, "
-            "or use --provider procedural, which needs none"
-        )
-    remote.check_key(key, f"the Gemini API key from {source}")
-    return key, source
 
 
 def _quick(model: type[T]) -> type[T]:

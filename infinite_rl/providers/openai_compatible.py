@@ -8,26 +8,22 @@ JSON: the client does not validate it. Errors are raised without their cause, as
 from __future__ import annotations
 
 import json
-import os
-import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlsplit
 
 from ..errors import NoCompletion, ProviderError, ProviderRefused, ProviderUnavailable, UsageError
 from ..layout import SECTIONS
 from ..types import Completion, Usage
 from . import remote
-from .models import ThinkingRequest, check_available, cut_off_advice, thinking_request
+from .models import ThinkingRequest
 from .remote import RemoteProvider, sendable, token_count
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 DEEPSEEK_KEY_VARIABLE = "DEEPSEEK_API_KEY"  # which goes to DeepSeek alone
-OPENAI_URL = "https://api.openai.com/v1"
 DEEPSEEK_URL = "https://api.deepseek.com"
 
 _MAX_DOLLARS = 1e6  # no call costs more
-_NO_KEY = "none"  # for servers without keys: the client requires one
 _SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {name: {"type": "string"} for name in SECTIONS},
@@ -35,12 +31,6 @@ _SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 _UNPAID = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-# "": the server does not say
-_FINISHED: Mapping[str, Literal["stop", "length"]] = {
-    "": "stop",
-    "stop": "stop",
-    "length": "length",
-}
 # The server gave up, not the model: DeepSeek, vLLM, OpenRouter.
 _INTERRUPTED = frozenset({"insufficient_system_resource", "abort", "error"})
 # This prompt is refused (too long, or against the rules); the next one may not be.
@@ -53,72 +43,82 @@ _Json = Mapping[str, Any]
 
 
 class OpenAICompatibleProvider(RemoteProvider):
-    """Answers prompts with the model of a server. Thread-safe: one client serves all threads.
+    """Answers prompts with the model of a server; one client serves all threads.
 
     `base_url` (else the environment's `OPENAI_BASE_URL`, else OpenAI) is the server's address, such
     as "http://localhost:8000/v1". The key is the environment's `OPENAI_API_KEY`; for DeepSeek,
-    `DEEPSEEK_API_KEY` comes first. Only OpenAI itself requires one. `temperature`,
-    `max_output_tokens` and `thinking` are the server's defaults if None. `thinking` is a level,
-    sent as `reasoning_effort`; the limit on tokens is then larger by a thinking budget, which
-    servers count against it. `timeout_s` bounds each wait for the server, so it must exceed the
-    longest answer. With `structured`, the server constrains the model to the three sections as
-    JSON, and the completion is their three-head text. The client's own retries are off.
-
-    A key of 8 characters or more is cut out of all results, completions included.
-
-    Raises:
-        ProviderRefused: the `openai` package or the key is missing, or the key is malformed.
-        UsageError: the model's name or the base URL is malformed, a setting has no meaning, or the
-            model does not support the thinking setting.
+    `DEEPSEEK_API_KEY` comes first. Only OpenAI itself requires one. `thinking` is a level, sent as
+    `reasoning_effort`; the limit on tokens is then larger by a thinking budget, which servers count
+    against it. For the rest see `RemoteProvider`.
     """
 
+    _url_variable = "OPENAI_BASE_URL"
+    _default_url = "https://api.openai.com/v1"
+    _finish_reasons = {"stop": "stop", "length": "length"}
     _passing = frozenset({408, 409, 429})
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        temperature: float | None = None,
-        max_output_tokens: int | None = None,
-        timeout_s: float = 300.0,
-        structured: bool = False,
-        thinking: str | int | None = None,
-    ) -> None:
-        if not re.fullmatch(r"[!-~]+", model):
-            raise UsageError(f"not a model name: {model!r}")
-        remote.check_settings(temperature, max_output_tokens)
-        base_url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-        remote.check_base_url(base_url)
-        host = urlsplit(base_url).netloc  # with the port
-        if _is_at(host, "googleapis.com"):
-            check_available(model)
-        key, self._key_source = _checked_key(api_key, host)
-        super().__init__(
-            model, key, service=host, address=base_url, timeout_s=timeout_s, structured=structured
-        )
-        request = thinking_request(model, thinking)
-        self._settings = _settings(
-            host, temperature, max_output_tokens, request, structured=structured
-        )
+    @property
+    def _service(self) -> str:
+        return urlsplit(self._address).netloc  # with the port
+
+    def _check_model(self) -> None:
+        if _is_at(self._service, "googleapis.com"):
+            super()._check_model()
+
+    def _find_key(self, api_key: str | None) -> tuple[str, str]:
+        is_deepseek = _is_at(self._service, "deepseek.com")
+        names = [*([DEEPSEEK_KEY_VARIABLE] if is_deepseek else []), KEY_VARIABLE]
+        key, source = remote.find_key(api_key, names)
+        if not key and _is_openai(self._service):
+            raise ProviderRefused(
+                f"no OpenAI API key: set {KEY_VARIABLE}, or name another server with --base_url"
+            )
+        return key or remote.NO_KEY, source or names[0]
+
+    def _connect(self, thinking: ThinkingRequest) -> None:
+        self._settings = self._common_settings(thinking)
         try:
             import openai
         except ModuleNotFoundError:
             raise ProviderRefused(
                 "the openai package is not installed: pip install 'infinite-rl[openai]'"
             ) from None
+        http = openai.DefaultHttpxClient(timeout=self._timeout_s, **remote.http_settings())
         client = openai.OpenAI(
-            api_key=key,
-            base_url=base_url,
-            timeout=timeout_s,
+            api_key=self._key,
+            base_url=self._address,
+            timeout=self._timeout_s,
             max_retries=0,
-            http_client=openai.DefaultHttpxClient(timeout=timeout_s, **remote.http_settings()),
+            http_client=http,
         )
         self._create: Any = client.chat.completions.with_raw_response.create
         self._status_error = openai.APIStatusError
         self._transport_errors = (openai.APIConnectionError, *remote.transport_errors())
         self._garbled_errors = (openai.OpenAIError, *remote.GARBAGE)
+
+    def _common_settings(self, thinking: ThinkingRequest) -> dict[str, Any]:
+        """The settings of every request.
+
+        OpenAI's reasoning models refuse `max_tokens`, and Ollama, among others, does not know the
+        `max_completion_tokens` that replaced it, so the host decides. DeepSeek supports JSON mode,
+        but no schema.
+        """
+        settings: dict[str, Any] = {}
+        if thinking.tokens is not None:
+            raise UsageError("OpenAI's protocol has no number of thinking tokens: give a level")
+        if thinking.level:
+            settings["reasoning_effort"] = "none" if thinking.level == "off" else thinking.level
+        if self._temperature is not None:
+            settings["temperature"] = self._temperature
+        if self._max_output_tokens is not None:
+            name = "max_completion_tokens" if _is_openai(self._service) else "max_tokens"
+            settings[name] = self._max_output_tokens + thinking.budget
+        if self._structured and _is_at(self._service, "deepseek.com"):
+            settings["response_format"] = {"type": "json_object"}
+        elif self._structured:
+            schema = {"name": "sample", "strict": True, "schema": _SCHEMA}
+            settings["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return settings
 
     def __repr__(self) -> str:
         return f"OpenAICompatibleProvider({self._model!r}, {self._service!r})"
@@ -153,113 +153,55 @@ class OpenAICompatibleProvider(RemoteProvider):
         if trouble := _object(answer.get("error")) or _object(choice.get("error")):
             # OpenRouter passes refusals on with status 200 and the real one in the body.
             code = trouble.get("code")
-            raise self._refusal(code if isinstance(code, int) else 500, {"error": trouble})
+            raise self._error_of(code if isinstance(code, int) else 500, {"error": trouble})
         message = choice.get("message")
         text = _object(message).get("content") or ""
         if not isinstance(message, dict) or not isinstance(text, str):
             raise self._garbled("no message")
-        reason, usage = self._clean(str(choice.get("finish_reason") or "")), _usage(answer)
+        reason, usage = str(choice.get("finish_reason") or "stop"), _usage(answer)
         if reason in _INTERRUPTED:
             raise ProviderUnavailable(f"{self._service} broke the answer off ({reason})")
-        if reason not in _FINISHED:
-            raise NoCompletion(f"{self._service} stopped the answer ({reason})", usage=usage)
-        if not text.strip():
-            if refusal := message.get("refusal"):
-                raise NoCompletion(f"the model refused ({self._clean(str(refusal))})", usage=usage)
-            why = (reason or "stop") + (f": {cut_off_advice(usage)}" if reason == "length" else "")
-            raise NoCompletion(f"{self._service} sent no text ({why})", usage=usage)
+        refusal = message.get("refusal")
+        if refusal and reason in self._finish_reasons and not text.strip():
+            raise NoCompletion(f"the model refused ({self._clean(str(refusal))})", usage=usage)
         # vLLM, SGLang and DeepSeek; others
         thoughts = (message.get(name) for name in ("reasoning_content", "reasoning"))
         reasoning = next((each for each in thoughts if isinstance(each, str)), "")
         cost = _reported_cost(answer, self._service)
-        return self._completed(text, reasoning, _FINISHED[reason], usage, cost)
+        return self._completed(text, reasoning, reason, usage, cost)
 
     def _status_failure(self, error: Any, _missing: str) -> ProviderError:
         try:
             body = json.loads(error.response.content)
         except (ValueError, RecursionError):
             body = None
-        return self._refusal(error.status_code, body, error.response)
+        return self._error_of(error.status_code, body, error.response)
 
-    def _transport_failure(self, error: Exception) -> ProviderUnavailable:
-        cause = error.__cause__  # the client wraps the HTTP library's error
-        return super()._transport_failure(cause if isinstance(cause, Exception) else error)
+    def _transport_failure(self, error: BaseException) -> ProviderUnavailable:
+        return super()._transport_failure(error.__cause__ or error)  # the HTTP library's own
 
-    def _refusal(self, code: int, body: object, response: Any = None) -> ProviderError:
+    def _error_of(self, code: int, body: object, response: Any = None) -> ProviderError:
         """The error that a status and its body stand for."""
         trouble = _object(_object(body).get("error")) or _object(body)
-        refusal = self._clean(f"{code}: {_message(body) or 'no message'}")
+        message = f"{code}: {_message(body) or 'no message'}"
         error_code = str(trouble.get("code"))  # servers send a text, a number, or anything else
         if code == 402 or error_code in _UNPAID:  # also of a 429 that no waiting ends
-            return ProviderRefused(f"{self._service} wants to be paid first ({refusal})")
-        if failure := self._quota_or_passing(code, refusal, _delay(response)):
-            return failure
-        message = str(trouble.get("message")).lower()
-        if (
-            error_code in _PROMPT_CODES
-            or any(words in message for words in _PROMPT_WORDS)
-            or "flagged_input" in _object(trouble.get("metadata"))  # OpenRouter's moderation: a 403
-        ):
-            return NoCompletion(f"{self._service} refused the prompt ({refusal})")
-        if code in remote.KEY_CODES:
-            return ProviderRefused(f"{self._service} refused {self._key_source} ({refusal})")
-        if code == 404:
             return ProviderRefused(
-                f"{self._service} has no model {self._model} at this address ({refusal}); choose "
-                "another with --model_name, or mend --base_url"
+                f"{self._service} wants to be paid first ({self._clean(message)})"
             )
-        return ProviderRefused(f"{self._service} refused the request ({refusal})")
-
-
-def _checked_key(api_key: str | None, host: str) -> tuple[str, str]:
-    """The key, and its name in messages."""
-    key, source = api_key or "", "the key from api_key"
-    names = [DEEPSEEK_KEY_VARIABLE] if _is_at(host, "deepseek.com") else []
-    names.append(KEY_VARIABLE)
-    for name in names:
-        if not key.strip():
-            key, source = os.environ.get(name, ""), f"the key from {name}"
-    key = key.strip()
-    if not key and _is_openai(host):
-        raise ProviderRefused(
-            f"no OpenAI API key: set {KEY_VARIABLE}, or name another server with --base_url"
+        words = str(trouble.get("message")).lower()
+        of_prompt = (
+            error_code in _PROMPT_CODES
+            or any(each in words for each in _PROMPT_WORDS)
+            or "flagged_input" in _object(trouble.get("metadata"))  # OpenRouter's moderation: a 403
         )
-    if not key:
-        return _NO_KEY, f"a call without a key: set {names[0]}"
-    remote.check_key(key, source)
-    return key, source
+        return self._refusal(code, message, _delay(response), of_prompt=of_prompt)
 
-
-def _settings(
-    host: str,
-    temperature: float | None,
-    max_output_tokens: int | None,
-    thinking: ThinkingRequest,
-    *,
-    structured: bool,
-) -> dict[str, Any]:
-    """The settings of every request.
-
-    OpenAI's reasoning models refuse `max_tokens`, and Ollama, among others, does not know the
-    `max_completion_tokens` that replaced it, so the host decides. DeepSeek supports JSON mode, but
-    no schema.
-    """
-    settings: dict[str, Any] = {}
-    if thinking.tokens is not None:
-        raise UsageError("OpenAI's protocol has no number of thinking tokens: give a level")
-    if thinking.level:
-        settings["reasoning_effort"] = "none" if thinking.level == "off" else thinking.level
-    if temperature is not None:
-        settings["temperature"] = temperature
-    if max_output_tokens is not None:
-        name = "max_completion_tokens" if _is_openai(host) else "max_tokens"
-        settings[name] = max_output_tokens + thinking.budget
-    if structured and _is_at(host, "deepseek.com"):
-        settings["response_format"] = {"type": "json_object"}
-    elif structured:
-        schema = {"name": "sample", "strict": True, "schema": _SCHEMA}
-        settings["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return settings
+    def _missing_model(self, message: str) -> str:
+        return (
+            f"{self._service} has no model {self._model} at this address ({message}); choose "
+            "another with --model_name, or mend --base_url"
+        )
 
 
 def _is_at(host: str, domain: str) -> bool:

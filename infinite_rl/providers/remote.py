@@ -5,18 +5,27 @@ one connection pool, and structured output: the three sections as JSON by a sche
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from ..errors import ProviderError, ProviderRefused, ProviderUnavailable, UsageError, check_range
+from ..errors import (
+    NoCompletion,
+    ProviderError,
+    ProviderRefused,
+    ProviderUnavailable,
+    UsageError,
+    check_range,
+)
 from ..layout import SECTIONS, render
 from ..redact import without_key
 from ..types import Completion, Usage
+from .models import ThinkingRequest, check_available, cut_off_advice, thinking_request
 
 T = TypeVar("T")
 
@@ -26,7 +35,7 @@ CONNECTIONS = 2048
 SEED_MASK = 0x7FFFFFFF  # the services take a signed 32-bit seed
 # What a client raises, apart from its own errors, when a body is not the answer it expects.
 GARBAGE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
-KEY_CODES = frozenset({401, 403})
+NO_KEY = "none"  # for servers without keys: clients require one
 # Added to the system prompt, whose format is the one with heads. It says "JSON", without which
 # some services refuse JSON mode.
 INSTRUCTION = (
@@ -46,17 +55,31 @@ _MINUTE_QUOTA = re.compile(r"per[ _-]?min|\b[RT]PM\b", re.IGNORECASE)
 
 
 class RemoteProvider:
-    """A provider behind HTTP.
+    """A provider behind HTTP. Thread-safe.
 
-    `service` is its name in messages and `address` its URL. Subclasses set `_status_error`,
-    `_transport_errors` and `_garbled_errors`, the exceptions of their client, and define
-    `_status_failure`.
+    `temperature`, `max_output_tokens` and `thinking` are the service's defaults if None. `thinking`
+    is a level or a number of tokens (`models.parse_thinking`). `base_url` is the address of the
+    service, `api_key` its key; both are by default those of the environment. `timeout_s` bounds
+    each wait for the server, so it must exceed the longest answer. With `structured`, the service
+    constrains the model to the three sections as JSON, and the completion is their three-head text.
+    The client's own retries are off: `rate_limit.LimitedProvider` retries.
+
+    A key of 8 characters or more is cut out of all results, completions included.
+
+    Subclasses describe the service, and `_connect` sets `_status_error`, `_transport_errors` and
+    `_garbled_errors`, the exceptions of its client.
 
     Raises:
-        UsageError: a setting that no model can have, or an address that is no base URL.
-        ProviderRefused: the key has characters that no key has.
+        ProviderRefused: the key or the client's package is missing, or the key is malformed.
+        UsageError: the model's name or the base URL is malformed, a setting has no meaning, the
+            model does not support the thinking setting, or it is shut down.
     """
 
+    _default_model: str | None = None
+    _model_form = r"[!-~]+"
+    _url_variable: str
+    _default_url: str
+    _finish_reasons: Mapping[str, Literal["stop", "length"]]
     _passing = frozenset({408, 429})  # and every 5xx
     _status_error: type[Exception]
     _transport_errors: tuple[type[Exception], ...]
@@ -64,21 +87,52 @@ class RemoteProvider:
 
     def __init__(
         self,
-        model: str,
-        key: str,
-        service: str,
-        address: str,
+        model: str | None = None,
         *,
-        timeout_s: float,
-        structured: bool,
+        api_key: str | None = None,
+        temperature: float | None = None,
+        max_output_tokens: int | None = None,
+        base_url: str | None = None,
+        timeout_s: float = 300.0,
+        structured: bool = False,
+        thinking: str | int | None = None,
     ) -> None:
-        self._model, self._key, self._service = model, key, service
-        self._address, self._timeout_s, self._structured = address, timeout_s, structured
+        model = self._default_model if model is None else model
+        if not re.fullmatch(self._model_form, model or "", re.ASCII):
+            raise UsageError(f"not a model name: {model!r}")
+        check_settings(temperature, max_output_tokens)
+        self._model, self._timeout_s, self._structured = model or "", timeout_s, structured
+        self._temperature, self._max_output_tokens = temperature, max_output_tokens
+        self._address = base_url or os.environ.get(self._url_variable) or self._default_url
+        check_base_url(self._address)
+        self._check_model()
+        self._key, self._key_source = self._find_key(api_key)
+        if not re.fullmatch(r"[!-~]+", self._key):
+            source = self._key_source
+            raise ProviderRefused(f"the key from {source} holds characters that no key has")
+        self._connect(thinking_request(self._model, thinking))
 
     @property
     def model(self) -> str:
         """The model's name, as configured."""
         return self._model
+
+    @property
+    def _service(self) -> str:
+        """The name of the service in messages."""
+        raise NotImplementedError
+
+    def _check_model(self) -> None:
+        """Refuse a model that is shut down, before any request."""
+        check_available(self._model)
+
+    def _find_key(self, api_key: str | None) -> tuple[str, str]:
+        """The key and the variable that it came from. Raises ProviderRefused if one is missing."""
+        raise NotImplementedError
+
+    def _connect(self, thinking: ThinkingRequest) -> None:
+        """Load the client's package, and prepare what all requests have in common."""
+        raise NotImplementedError
 
     def _call(self, send: Callable[[], T], missing: str = "") -> T:
         """Call `send` and map all that the client raises to our errors.
@@ -88,81 +142,107 @@ class RemoteProvider:
         try:
             return send()
         except Exception as error:
-            failure = self._failure(error, missing)
-            if failure is None:
+            if isinstance(error, self._status_error):
+                failure = self._status_failure(error, missing)
+            elif isinstance(error, self._transport_errors):
+                failure = self._transport_failure(error)
+            elif isinstance(error, self._garbled_errors):
+                failure = self._garbled(type(error).__name__)
+            else:
                 raise
         # Raised out here so that not even __context__ leads to a text with the key in it.
         raise failure
-
-    def _failure(self, error: Exception, missing: str) -> ProviderError | None:
-        if isinstance(error, self._status_error):
-            return self._status_failure(error, missing)
-        if isinstance(error, self._transport_errors):
-            return self._transport_failure(error)
-        if isinstance(error, self._garbled_errors):
-            return self._garbled(type(error).__name__)
-        return None
 
     def _status_failure(self, error: Any, missing: str) -> ProviderError:
         """The error that an HTTP status and its body stand for."""
         raise NotImplementedError
 
-    def _transport_failure(self, error: Exception) -> ProviderUnavailable:
+    def _transport_failure(self, error: BaseException) -> ProviderUnavailable:
         name = type(error).__name__
-        kind, where = transport_trouble(error, self._address)
+        kind = "timeout" if "Timeout" in name else "reset"
+        reason = f"{name}: {self._clean(str(error))}"
+        if name in ("ConnectError", "ConnectTimeout", "ProxyError"):
+            kind, reason = "unreachable", _unreachable(error, self._address)
+        message = f"no answer from {self._service} ({reason})"
         if kind == "timeout":
             message = f"{self._service} sent nothing for {self._timeout_s:g} s ({name})"
-        else:
-            reason = where or f"{name}: {self._clean(str(error))}"
-            message = f"no answer from {self._service} ({reason})"
         return ProviderUnavailable(message, kind=kind)
 
     def _garbled(self, reason: str) -> ProviderUnavailable:
         message = f"the answer of {self._service} is garbled ({reason})"
         return ProviderUnavailable(message, kind="garbled")
 
-    def _quota_or_passing(
-        self, code: int, message: str, retry_after: float | None
-    ) -> ProviderError | None:
-        """The error of an exhausted quota or a passing status; None for any other status."""
-        per_minute = code == 429 and bool(_MINUTE_QUOTA.search(message))
-        longer = code == 429 and _LONG_QUOTA.search(message)  # than any wait of ours
+    def _refusal(
+        self,
+        code: int,
+        message: str,
+        retry_after: float | None = None,
+        *,
+        of_key: bool = False,
+        of_prompt: bool = False,
+    ) -> ProviderError:
+        """The error that a status stands for.
+
+        `of_key` and `of_prompt`: the body says that the key or this prompt is refused.
+        """
+        of_minute = code == 429 and bool(_MINUTE_QUOTA.search(message))
+        of_longer = code == 429 and _LONG_QUOTA.search(message)  # than any wait of ours
         message = self._clean(message)
-        if longer:
+        if of_longer:
             return ProviderRefused(
                 f"{self._service}: a daily quota or a spending cap is used up ({message}); "
                 "run the same command again when it is renewed or raised"
             )
-        if code not in self._passing and code < 500:
-            return None
-        return ProviderUnavailable(
-            f"{self._service} answered {message}",
-            retry_after=retry_after,
-            status=code,
-            rate_limit=per_minute,
-        )
+        if code in self._passing or code >= 500:
+            text = f"{self._service} answered {message}"
+            return ProviderUnavailable(
+                text, retry_after=retry_after, status=code, rate_limit=of_minute
+            )
+        if of_prompt:  # the next one may be shorter, or not against the rules
+            return NoCompletion(f"{self._service} refused the prompt ({message})")
+        if of_key or code in (401, 403):
+            key = "a call without a key"
+            if self._key != NO_KEY:
+                key = f"the key from {self._key_source}"
+            return ProviderRefused(
+                f"{self._service} refused {key} ({message}); "
+                f"set {self._key_source} to a key that may use this model"
+            )
+        if code == 404:
+            return ProviderRefused(self._missing_model(message))
+        return ProviderRefused(f"{self._service} refused the request ({message})")
+
+    def _missing_model(self, message: str) -> str:
+        """What to do about a model that the service does not have."""
+        raise NotImplementedError
 
     def _completed(
-        self,
-        text: str,
-        reasoning: str,
-        finish_reason: Literal["stop", "length"],
-        usage: Usage,
-        cost: float | None = None,
+        self, text: str, reasoning: str, reason: str, usage: Usage, cost: float | None = None
     ) -> Completion:
-        """The completion, without the key; of structured output its three-head text."""
+        """The completion, without the key; of structured output its three-head text.
+
+        Raises NoCompletion if it was stopped or is empty, by the service's word for the reason.
+        """
+        reason = self._clean(reason)
+        if (finish := self._finish_reasons.get(reason)) is None:
+            raise NoCompletion(f"{self._service} stopped the answer ({reason})", usage=usage)
+        if not text.strip():
+            advice = f": {cut_off_advice(usage)}" if finish == "length" else ""
+            raise NoCompletion(f"{self._service} sent no text ({reason}{advice})", usage=usage)
         text, reasoning = without_key(text, self._key), without_key(reasoning, self._key)
         text = three_heads(text) if self._structured else text
-        return Completion(text, self._model, finish_reason, usage, cost, reasoning)
+        return Completion(text, self._model, finish, usage, cost, reasoning)
 
     def _clean(self, text: str) -> str:
-        return one_line(text, self._key)
+        """A server's message as one printable line of bounded length, without the key."""
+        line = "".join(c if c.isprintable() else " " for c in without_key(text, self._key))
+        return " ".join(line.split())[:_MESSAGE_CHARS]
 
 
-def one_line(text: str, secret: str) -> str:
-    """A server's message as one printable line of bounded length, without the secret."""
-    line = "".join(c if c.isprintable() else " " for c in without_key(text, secret))
-    return " ".join(line.split())[:_MESSAGE_CHARS]
+def find_key(api_key: str | None, variables: Iterable[str]) -> tuple[str, str]:
+    """The key, and the variable it came from or "api_key"; the first that is set, else two ""."""
+    keys = [("api_key", api_key or ""), *((name, os.environ.get(name, "")) for name in variables)]
+    return next(((key.strip(), source) for source, key in keys if key.strip()), ("", ""))
 
 
 def sendable(text: str) -> str:
@@ -178,12 +258,6 @@ def seconds(text: str) -> float | None:
 def token_count(value: object) -> int:
     """A number of tokens that can be summed and priced; 0 for a value that is none."""
     return value if isinstance(value, int) and 0 <= value <= _MAX_TOKENS else 0
-
-
-def check_key(key: str, source: str) -> None:
-    """Raise ProviderRefused for a key that no HTTP header can carry."""
-    if not re.fullmatch(r"[!-~]+", key):
-        raise ProviderRefused(f"{source} holds characters no key has")
 
 
 def check_settings(temperature: float | None, max_output_tokens: int | None) -> None:
@@ -215,17 +289,6 @@ def http_settings() -> dict[str, Any]:
 def transport_errors() -> tuple[type[Exception], ...]:
     """The base errors of the HTTP libraries that clients have loaded."""
     return tuple(library.HTTPError for library in _http_libraries())
-
-
-def transport_trouble(error: BaseException, base_url: str) -> tuple[str, str]:
-    """The kind of a transport error, as `ProviderUnavailable.kind`, and which address refused.
-
-    The address is "" if a connection was made.
-    """
-    name = type(error).__name__
-    if name in ("ConnectError", "ConnectTimeout", "ProxyError"):
-        return "unreachable", _unreachable(error, base_url)
-    return ("timeout" if "Timeout" in name else "reset"), ""
 
 
 def _unreachable(error: BaseException, base_url: str) -> str:
