@@ -25,7 +25,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from importlib import import_module
+from typing import Any, TypeVar
 
 from .types import Usage
 
@@ -80,6 +81,20 @@ def look_up(kind: str, name: object, table: Mapping[str, T]) -> T:
     if not isinstance(name, str) or name not in table:
         raise UnknownName(kind, name, table)
     return table[name]
+
+
+def import_extra(module: str, subject: str, extra: str) -> Any:
+    """Import a module of an extra.
+
+    Raises:
+        UsageError: it is not installed: "`subject` MODULE: pip install ...".
+    """
+    try:
+        import_module(module.partition(".")[0])
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        install = f"pip install 'infinite-rl[{extra}]'"
+        raise UsageError(f"{subject} {error.name or module}: {install}") from None
 
 
 class NoColumn(UsageError):

@@ -30,7 +30,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import UsageError
+from ..errors import UsageError, import_extra
 from .rows import Row, Source, number_of, read
 from .spill import SpillFile
 from .tokens import BREAK, Hashes, clauses, hash_of, hashes, literals, text_of, tokens
@@ -270,7 +270,9 @@ class Index:
         if not 0 < threshold <= 1:
             raise UsageError(f"a threshold is above 0 and at most 1, not {threshold}")
         self._threshold = threshold
-        self._rensa = _rensa() if threshold < 1 else None
+        self._rensa = (
+            import_extra("rensa", "near-duplicates need", "data") if threshold < 1 else None
+        )
         self._exact: dict[int, int] = {}
         self._seen: set[int] = set()
         shape = next(shape for least, shape in _BANDS if threshold >= least)
@@ -411,11 +413,3 @@ def _similarity(one: Sketch, other: Sketch) -> float:
     union = np.union1d(one.shingles, other.shingles)[:_SAMPLE]
     shared = np.intersect1d(one.shingles, other.shingles, assume_unique=True)
     return int(np.count_nonzero(shared <= union[-1])) / len(union)
-
-
-def _rensa() -> Any:
-    try:
-        import rensa
-    except ModuleNotFoundError:
-        raise UsageError("near-duplicates need rensa: pip install 'infinite-rl[data]'") from None
-    return rensa

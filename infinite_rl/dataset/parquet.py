@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from ..errors import StoreError, UsageError
+from ..errors import StoreError, UsageError, import_extra
 from .spill import SpillList
 
 _BATCH = 1_000  # rows
@@ -83,9 +84,5 @@ def _misfit(files: Iterable[SpillList], column: str, faults: tuple[type[Exceptio
 
 
 def _pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ModuleNotFoundError:
-        raise UsageError("Parquet needs pyarrow: pip install 'infinite-rl[data]'") from None
-    return pyarrow, pyarrow.parquet
+    parquet = import_extra("pyarrow.parquet", "Parquet needs", "data")
+    return import_module("pyarrow"), parquet

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..errors import NoColumn, StoreError, UsageError, reason_of
+from ..errors import NoColumn, StoreError, UsageError, import_extra, reason_of
 from ..files.atomic import atomic_file
 from ..files.logs import csv_line, read_rows
 from ..store import DATASET, JOURNAL, is_of_a_run, sample_of
@@ -167,11 +167,7 @@ def _is_saved(folder: Path) -> bool:
 
 
 def _saved(folder: Path) -> Iterator[Row]:
-    try:
-        import datasets
-    except ModuleNotFoundError:
-        message = f"{folder} needs the datasets library: pip install 'infinite-rl[data]'"
-        raise UsageError(message) from None
+    datasets = import_extra("datasets", f"{folder} needs the library", "data")
     try:
         yield from read(datasets.load_from_disk(str(folder)).with_format(None))
     except Exception as error:  # its files can be wrong in any way, and pyarrow has its own errors

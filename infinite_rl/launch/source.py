@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
-from ..errors import StoreError, UsageError
+from ..errors import StoreError, UsageError, import_extra
 from .job_log import FILE as JOB_LOG
 
 ARCHIVE = "source.tar.gz"
@@ -234,11 +234,7 @@ def _not_ignored(root: Path, at: str, specs: Iterable[tuple[str, Any]]) -> Itera
 
     pathspec lets a negated bracket match a folder's slash, so it may ignore one folder more.
     """
-    try:
-        from pathspec import GitIgnoreSpec
-    except ModuleNotFoundError:
-        message = "reading .gitignore needs git, or pathspec: pip install 'infinite-rl[aws]'"
-        raise UsageError(message) from None
+    pathspec = import_extra("pathspec", "reading .gitignore needs git, or", "aws")
     file = root / at / ".gitignore"
     if file.is_file():
         text = file.read_text(encoding="utf-8-sig", errors="surrogateescape")
@@ -247,8 +243,8 @@ def _not_ignored(root: Path, at: str, specs: Iterable[tuple[str, Any]]) -> Itera
         patterns: list[Any] = []
         for line in text.split("\n"):
             with suppress(ValueError, re.error):  # git skips malformed patterns as well
-                patterns += GitIgnoreSpec.from_lines([line]).patterns
-        specs = [(at, GitIgnoreSpec(patterns)), *specs]
+                patterns += pathspec.GitIgnoreSpec.from_lines([line]).patterns
+        specs = [(at, pathspec.GitIgnoreSpec(patterns)), *specs]
     for entry in os.scandir(root / at):
         path, is_folder = f"{at}{entry.name}", entry.is_dir(follow_symlinks=False)
         checks = (

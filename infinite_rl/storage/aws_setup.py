@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import UsageError, reason_of
+from ..errors import import_extra, reason_of
 
 RENEW = "renew them (`aws sso login`, or new keys) and run this again"
 
 
 def boto3_session(subject: str) -> Any:
     """A session of its own: threads must not share one. Raises UsageError if boto3 is missing."""
-    try:
-        import boto3.session
-    except ModuleNotFoundError:
-        raise UsageError(f"{subject} boto3: pip install 'infinite-rl[aws]'") from None
-    return boto3.session.Session()
+    return import_extra("boto3", subject, "aws").Session()
 
 
 def setup_problem(error: Exception) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-from ..errors import StoreError, UsageError, reason_of
+from ..errors import StoreError, UsageError, import_extra, reason_of
 from .transfer import Transfer, cached
 
 _WEIGHTS = (".safetensors", ".bin", ".gguf", ".pt")
@@ -18,7 +17,7 @@ def fetch_rows(uri: str, transfer: Transfer) -> Path:
     parts = uri.removeprefix("hf:").split(":")
     if len(parts) not in (2, 3) or not all(parts) or "/" in parts[-1]:
         raise UsageError(f"{uri} names no split: it must be hf:NAME:SPLIT or hf:NAME:CONFIG:SPLIT")
-    datasets = _library("datasets", "data sets", "data")
+    datasets = import_extra("datasets", "data sets of the hub need", "data")
     try:
         config = parts[1] if len(parts) == 3 else None
         rows = datasets.load_dataset(parts[0], config, split=parts[-1])
@@ -41,7 +40,7 @@ def fetch_model(uri: str, transfer: Transfer) -> Path:  # noqa: ARG001  # it has
     name, _, revision = uri.removeprefix("hf-model:").partition("@")
     if not name:
         raise UsageError(f"{uri} names no model: it must be hf-model:NAME[@REVISION]")
-    hub = _library("huggingface_hub", "models", "train")
+    hub = import_extra("huggingface_hub", "models of the hub need", "train")
     try:
         folder = Path(hub.snapshot_download(name, revision=revision or None))
         missing = _missing_weights(folder)
@@ -70,11 +69,3 @@ def _missing_weights(folder: Path) -> str:
 
 def _cannot_load(uri: str, error: Exception) -> UsageError:
     return UsageError(f"{uri} cannot be loaded: {type(error).__name__}: {reason_of(error)}")
-
-
-def _library(name: str, what: str, extra: str) -> Any:
-    try:
-        return import_module(name)
-    except ModuleNotFoundError:
-        message = f"{what} of the hub need {name}: pip install 'infinite-rl[{extra}]'"
-        raise UsageError(message) from None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
-from ..errors import InfiniteRLError, UsageError
+from ..errors import InfiniteRLError, UsageError, import_extra
 
 _POLL_S = 1.0  # between two looks at the actors
 _RESTARTS = 20  # of one actor: each may lose the calls in flight
@@ -29,12 +29,7 @@ def connected(address: str | None, cpus: int = 0) -> Iterator[Any]:
     Raises:
         UsageError: Ray is not installed, or no cluster answers at the address.
     """
-    try:
-        ray: Any = import_module("ray")
-    except ModuleNotFoundError as error:
-        if error.name != "ray":
-            raise
-        raise UsageError("the engine ray needs Ray: pip install 'infinite-rl[ray]'") from None
+    ray = import_extra("ray", "the engine ray needs", "ray")
     if ray.is_initialized():
         yield ray
         return

@@ -285,7 +285,7 @@ def test_what_a_cluster_cannot_do_is_refused_and_ray_is_missed_last(
         ("unknown provider", {"provider": "nobody"}),
         ("task_dist needs 2 weights", {"task_dist": "1"}),
         ("workers must be at least 1", {"workers": 0}),
-        (r"needs Ray: pip install 'infinite-rl\[ray\]'", {}),
+        (r"needs ray: pip install 'infinite-rl\[ray\]'", {}),
     ]
 
     def refused(options: dict[str, Any]) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from ...dataset.rows import Row
-from ...errors import UsageError
+from ...errors import UsageError, import_extra
 from ..completions import Answer
 from ..config import EvaluationConfig
 from . import FewShotConfig, Request, seed_of
@@ -24,14 +23,10 @@ class LocalModel:
 
     def __init__(self, config: EvaluationConfig, stop: threading.Event) -> None:
         self._config, self._stop = config, stop
-        try:
-            import torch
-            import transformers
-        except ModuleNotFoundError:
-            raise UsageError(
-                "the backend transformers needs torch and transformers: "
-                "pip install 'infinite-rl[train]'"
-            ) from None
+        torch, transformers = (
+            import_extra(name, "the backend transformers needs", "train")
+            for name in ("torch", "transformers")
+        )
         from ...training.core.learner import (
             check_fit,
             context_of,
@@ -40,7 +35,7 @@ class LocalModel:
             pretrained_tokenizer,
         )
 
-        self._torch: Any = torch
+        self._torch = torch
         self._device = device_of(config.device)
         self._tokenizer = pretrained_tokenizer(config.model, {})
         dtype = config.dtype if config.dtype == "auto" else getattr(torch, config.dtype)

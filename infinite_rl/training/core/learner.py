@@ -6,13 +6,14 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ...errors import UsageError, reason_of
+from ...errors import UsageError, import_extra, reason_of
 from ..runs import checkpoint
 from ..runs.config import TrainingConfig
 from .optimizer import make_optimizer, update
@@ -214,12 +215,7 @@ def check_fit(model: Any, tokenizer: Any, name: str) -> None:
         )
 
 
-def _transformers() -> Any:
-    try:
-        import transformers
-    except ModuleNotFoundError:
-        raise UsageError("training needs transformers: pip install 'infinite-rl[train]'") from None
-    return transformers
+_transformers = partial(import_extra, "transformers", "training needs", "train")
 
 
 def device_of(name: str) -> torch.device:

@@ -19,7 +19,7 @@ from pathlib import Path
 from pickle import UnpicklingError  # what torch raises; nothing is unpickled here
 from typing import Any
 
-from ...errors import StoreError, UsageError
+from ...errors import StoreError, UsageError, import_extra
 from ...files.atomic import UNFINISHED, atomic_folder, clear_unfinished, write_text
 
 FOLDER, READY, STATE = "checkpoints", "READY", "trainer_state.pt"
@@ -41,7 +41,7 @@ def save(
         UsageError: `keep` is below 1, or `state` holds a value that could not be loaded again.
         StoreError: it cannot be written; the older checkpoints stay.
     """
-    torch = _torch()
+    torch = import_extra("torch", "checkpoints need", "train")
     if keep < 1:
         raise UsageError(f"keep must be at least 1 checkpoint, not {keep}")
     _check(state, "state", torch.Tensor)
@@ -145,7 +145,7 @@ def load_state(path: Path) -> dict[str, Any]:
     Raises:
         StoreError: it is missing or damaged.
     """
-    torch, file = _torch(), path / STATE
+    torch, file = import_extra("torch", "checkpoints need", "train"), path / STATE
     try:
         state = torch.load(file, map_location="cpu", weights_only=True)
         if isinstance(state, dict):
@@ -184,11 +184,3 @@ def _check(value: Any, where: str, tensor: type) -> None:
             _check(each, f"{where}[{index}]", tensor)
     else:
         raise UsageError(f"{where} is a {type(value).__name__}, which no checkpoint can hold")
-
-
-def _torch() -> Any:
-    try:
-        import torch
-    except ModuleNotFoundError:
-        raise UsageError("checkpoints need torch: pip install 'infinite-rl[train]'") from None
-    return torch

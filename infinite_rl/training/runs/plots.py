@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ...errors import UsageError
+from ...errors import import_extra
 from ...files.atomic import atomic_file
 from .run_folder import read_events
 
@@ -84,8 +84,4 @@ def save(figure: Any, path: Path) -> None:
 
 def figure_type() -> Any:
     """matplotlib's Figure: without pyplot it needs no display and shares no state of threads."""
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise UsageError("plots need matplotlib: pip install 'infinite-rl[train]'") from None
-    return Figure
+    return import_extra("matplotlib.figure", "plots need", "train").Figure
