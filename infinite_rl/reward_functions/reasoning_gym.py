@@ -28,25 +28,12 @@ from ..parsing.markup import format_of, tag_matches
 from ..types import RewardFunctionScore
 from ..workers.worker import NoWorkers, Worker, WorkerGone
 from .reward_function import BadReference, Expected, RewardFunction, by_predicate, unscored
+from .word_tables import WordTables
 
 VERSION = "0.1.25"
-# Tasks whose rows are refused, by the reason.
-_REASONS: Mapping[str, str] = {
-    "its scorer runs the answer as code": """
-        binary_matrix countdown intermediate_integration n_queens polynomial_multiplication puzzle24
-        simple_integration spiral_matrix string_insertion
-    """,
-    "its scorer runs a text of the row as code": "bitwise_arithmetic number_sorting",
-    "it has no reference answer that its scorer accepts": """
-        arc_agi boxnet composite graph_color propositional_logic rearc rubiks_cube rush_hour
-    """,
-    "its scorer gives full marks to wrong answers": """
-        advanced_geometry coin_flip complex_arithmetic decimal_arithmetic fraction_simplification
-        game_of_life_halting gsm_symbolic kakurasu knights_knaves letter_jumble polynomial_equations
-        quantum_lock sokoban spell_backward survo time_intervals word_sorting
-    """,
-}
-REFUSED = {task: reason for reason, tasks in _REASONS.items() for task in tasks.split()}
+_TABLES = WordTables(__file__)
+# Tasks whose rows are refused, with the reason.
+REFUSED = {task: reason for reason in _TABLES.names for task in _TABLES.listed(reason)}
 INSTALL = f"needs reasoning-gym {VERSION}: pip install 'infinite-rl[reasoning-gym]'"
 _MAX_CHARS = 20_000  # of an answer; all references are much shorter
 _START_S = 120.0

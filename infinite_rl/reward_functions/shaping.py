@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 
 from ..errors import UnknownName, UsageError, look_up
 from ..types import RewardFunctionScore
+from .word_tables import WordTables
 
 Shaping: TypeAlias = "Mapping[str, float | Mapping[str, Any]]"
 
@@ -128,20 +129,10 @@ _SCRIPT_OF = {"en": "latin", "ru": "cyrillic", "ar": "arabic", "ko": "hangul"}
 # Japanese prose is about half kana. Below this share, Han characters count as Chinese.
 _KANA_SHARE = 0.1
 
-# Characters that only one of the two scripts has, as pairs: simplified, traditional.
-_PAIRS = (
-    "这這个個们們来來说說时時为為会會对對没沒过過还還开開样樣发發经經现現问問学學间間长長实實动動"
-    "关關两兩无無认認应應与與点點气氣东東车車书書见見让讓给給请請题題数數总總结結计計设設证證义義"
-    "从從将將进進运運边邊条條务務产產业業专專电電话話语語读讀写寫听聽图圖国國区區广廣门門马馬鱼魚"
-    "钱錢红紅线線级級组組约約统統编編续續维維难難双雙欢歡观觀权權机機师師带帶帮幫归歸当當层層属屬"
-    "岁歲库庫张張强強录錄战戰户戶护護报報择擇换換据據断斷显顯构構标標树樹检檢汉漢济濟测測满滿热熱"
-    "爱愛状狀独獨环環画畫监監码碼确確种種积積称稱稳穩笔筆简簡类類紧緊终終绝絕继繼职職联聯脑腦节節"
-    "获獲虑慮虽雖补補规規视視觉覺训訓议議记記讲講许許论論识識词詞试試该該详詳误誤课課调調谁誰谈談"
-    "谢謝负負责責质質费費资資转轉轮輪软軟较較输輸达達远遠连連选選释釋针針钟鐘错錯键鍵闭閉阳陽际際"
-    "险險随隨页頁项項顺順须須预預领領频頻颜顏额額风風飞飛饭飯馆館验驗黄黃齐齊"
-)
+_TABLES = WordTables(__file__)
+_PAIRS = "".join(_TABLES.rows("pairs"))  # characters of one script alone: simplified, traditional
 _SIMPLIFIED, _TRADITIONAL = frozenset(_PAIRS[::2]), frozenset(_PAIRS[1::2])
-_CANTONESE = frozenset("嘅咗喺冇佢哋嗰咁唔啲嚟嘢乜攞睇諗俾畀咩噉㗎喇囉揾搵瞓")
+_CANTONESE = frozenset("".join(_TABLES.rows("cantonese")))
 _CANTONESE_SHARE = 0.02
 
 # The credit for text in one variety of Chinese (second key) if another is wanted (first key).

@@ -1,40 +1,95 @@
 """The 25 verifiable instructions of IFEval: their checks, arguments and the table `CHECKS`.
 
 A check is a pure function `check(text, *, argument=...)` that runs in linear time. Argument values
-come from JSON; the argument's name selects the reader in `_READERS` that validates it.
+come from JSON; the argument's type has the reader that validates it.
 """
 
 from __future__ import annotations
 
-import inspect
 import json
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, get_type_hints
 
 from .text import LANGUAGES, is_in_language, sentences, strip_invisible, words
 
+Argument: TypeAlias = Callable[[Any], Any]
 Relation: TypeAlias = Callable[[int, int], bool]
 RELATIONS: Mapping[str, Relation] = {"less than": operator.lt, "at least": operator.ge}
+
+
+# --- arguments: a reader raises a ValueError that says what the value must be --------------------
+
+
+def _number(value: object) -> int:
+    """A positive integer; 3.0 is accepted, since tables of rows turn integers into floats."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ValueError("must be a positive integer")
+    return value
+
+
+def _one_of(names: Mapping[str, Any] | tuple[str, ...], value: object) -> str:
+    if not isinstance(value, str) or value not in names:
+        raise ValueError(f"must be one of: {', '.join(names)}")
+    return value
+
+
+def _phrase(value: object) -> str:
+    text = strip_invisible(value).strip() if isinstance(value, str) else ""
+    if not text:
+        raise ValueError("must be a text that is not blank")
+    return text
+
+
+def _phrases(value: object) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)) or not value:
+        raise ValueError("must be a list of texts")
+    return tuple(map(_phrase, value))
+
+
+def _one_word(value: object) -> str:
+    text = _phrase(value)
+    if len(text.split()) > 1:
+        raise ValueError("must be one word")
+    return text
+
+
+def _character(value: object) -> str:
+    text = _phrase(value)
+    if len(text) > 1:
+        raise ValueError("must be one character")
+    return text
+
+
+# What the arguments of the checks are, each with its reader.
+_Number = Annotated[int, _number]
+_Compared = Annotated[Relation, lambda value: RELATIONS[_one_of(RELATIONS, value)]]
+_Phrase = Annotated[str, _phrase]
+_Phrases = Annotated[tuple[str, ...], _phrases]
+_OneWord = Annotated[str, _one_word]
+_Character = Annotated[str, _character]
+_Language = Annotated[str, lambda value: _one_of(LANGUAGES, value)]
 
 
 # --- keywords: words and letters, and how often they occur; case is ignored ----------------------
 
 
-def existence(text: str, *, keywords: tuple[str, ...]) -> bool:
+def existence(text: str, *, keywords: _Phrases) -> bool:
     """Each keyword occurs; a part of a longer word counts."""
     folded = text.casefold()
     return all(keyword.casefold() in folded for keyword in keywords)
 
 
-def frequency(text: str, *, keyword: str, frequency: int, relation: Relation) -> bool:
+def frequency(text: str, *, keyword: _Phrase, frequency: _Number, relation: _Compared) -> bool:
     """The keyword occurs this often; parts of longer words count."""
     return relation(text.casefold().count(keyword.casefold()), frequency)
 
 
-def forbidden_words(text: str, *, forbidden_words: tuple[str, ...]) -> bool:
+def forbidden_words(text: str, *, forbidden_words: _Phrases) -> bool:
     """None of the words occurs as a whole word."""
     folded = text.casefold()
     return not any(re.search(_whole_word(word.casefold()), folded) for word in forbidden_words)
@@ -47,7 +102,9 @@ def _whole_word(word: str) -> str:
     return before + re.escape(word) + after
 
 
-def letter_frequency(text: str, *, letter: str, let_frequency: int, let_relation: Relation) -> bool:
+def letter_frequency(
+    text: str, *, letter: _Character, let_frequency: _Number, let_relation: _Compared
+) -> bool:
     """The letter, in either case, occurs this often."""
     return let_relation(text.lower().count(letter.lower()), let_frequency)
 
@@ -58,17 +115,17 @@ _QUOTES = "\"'“”‘’«»"
 _AFTER_WORD = re.compile(r"[.,?!'\"’”»:;)\]…—–]")
 
 
-def number_words(text: str, *, num_words: int, relation: Relation) -> bool:
+def number_words(text: str, *, num_words: _Number, relation: _Compared) -> bool:
     """The text has this many words."""
     return relation(len(words(text)), num_words)
 
 
-def number_sentences(text: str, *, num_sentences: int, relation: Relation) -> bool:
+def number_sentences(text: str, *, num_sentences: _Number, relation: _Compared) -> bool:
     """The text has this many sentences."""
     return relation(len(sentences(text)), num_sentences)
 
 
-def number_paragraphs(text: str, *, num_paragraphs: int) -> bool:
+def number_paragraphs(text: str, *, num_paragraphs: _Number) -> bool:
     """`***` divides the text into exactly n paragraphs.
 
     A divider may also precede the first and follow the last paragraph, but not another divider.
@@ -78,7 +135,7 @@ def number_paragraphs(text: str, *, num_paragraphs: int) -> bool:
 
 
 def nth_paragraph_first_word(
-    text: str, *, num_paragraphs: int, nth_paragraph: int, first_word: str
+    text: str, *, num_paragraphs: _Number, nth_paragraph: _Number, first_word: _OneWord
 ) -> bool:
     """Empty lines divide the text into exactly n paragraphs, and one begins with the word."""
     paragraphs = [part for part in text.split("\n\n") if part.strip()]
@@ -96,7 +153,7 @@ _POSTSCRIPTS = {"P.P.S": r"p\.\s?p\.\s?s(?!\w)", "P.S.": r"p\.\s?s\."}
 _COMMAS = re.compile("[,՝،߸፣᠂᠈、꓾꘍︐︑﹐﹑，､⹁⸲⸴]")
 
 
-def number_placeholders(text: str, *, num_placeholders: int) -> bool:
+def number_placeholders(text: str, *, num_placeholders: _Number) -> bool:
     """At least n pairs of square brackets have content; each pair stands on one line."""
     return sum(map(_placeholders, text.split("\n"))) >= num_placeholders
 
@@ -110,7 +167,7 @@ def _placeholders(line: str) -> int:
     return count
 
 
-def postscript(text: str, *, postscript_marker: str) -> bool:
+def postscript(text: str, *, postscript_marker: _Phrase) -> bool:
     """The postscript marker occurs; a space may follow the periods of P.S. and P.P.S."""
     pattern = _POSTSCRIPTS.get(postscript_marker) or re.escape(postscript_marker.lower())
     return bool(re.search(r"(?<![\w.])" + pattern, text.lower()))
@@ -130,7 +187,7 @@ _FENCE = re.compile(r"```(?:json)?", re.IGNORECASE)
 _RESPONSES = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 
 
-def number_bullet_lists(text: str, *, num_bullets: int) -> bool:
+def number_bullet_lists(text: str, *, num_bullets: _Number) -> bool:
     """Exactly n lines are Markdown bullets."""
     return sum(map(_is_bullet, text.split("\n"))) == num_bullets
 
@@ -142,12 +199,12 @@ def _is_bullet(line: str) -> bool:
     return not (_RULE.fullmatch(line) or _EMPHASIS.match(line))
 
 
-def number_highlighted_sections(text: str, *, num_highlights: int) -> bool:
+def number_highlighted_sections(text: str, *, num_highlights: _Number) -> bool:
     """At least n runs of text stand between asterisks, each on one line."""
     return sum(1 for _ in _HIGHLIGHT.finditer(text)) >= num_highlights
 
 
-def multiple_sections(text: str, *, section_spliter: str, num_sections: int) -> bool:
+def multiple_sections(text: str, *, section_spliter: _Phrase, num_sections: _Number) -> bool:
     """A number follows the section marker at least n times."""
     return len(re.findall(re.escape(section_spliter) + r"\s?\d+", text)) >= num_sections
 
@@ -190,7 +247,7 @@ def constrained_response(text: str) -> bool:
 # --- startend, combination: how a text begins and ends, two texts in one -------------------------
 
 
-def end_checker(text: str, *, end_phrase: str) -> bool:
+def end_checker(text: str, *, end_phrase: _Phrase) -> bool:
     """The text ends with the phrase; case and a closing double quote are ignored."""
     return text.strip().strip('"').lower().endswith(end_phrase.lower())
 
@@ -201,7 +258,7 @@ def quotation(text: str) -> bool:
     return text.startswith('"') and text.endswith('"') and bool(text.strip('" \t\n'))
 
 
-def repeat_prompt(text: str, *, prompt_to_repeat: str) -> bool:
+def repeat_prompt(text: str, *, prompt_to_repeat: _Phrase) -> bool:
     """The text begins with the prompt, word for word; case is ignored."""
     return text.strip().lower().startswith(prompt_to_repeat.lower())
 
@@ -230,87 +287,16 @@ def english_lowercase(text: str) -> bool:
 
 
 def capital_word_frequency(
-    text: str, *, capital_frequency: int, capital_relation: Relation
+    text: str, *, capital_frequency: _Number, capital_relation: _Compared
 ) -> bool:
     """This many words are all capitals; a hyphenated word counts once."""
     capital = sum(_CLITIC.sub("", word).isupper() for word in _WORD.findall(text))
     return capital_relation(capital, capital_frequency)
 
 
-def response_language(text: str, *, language: str) -> bool:
+def response_language(text: str, *, language: _Language) -> bool:
     """The text is in the language."""
     return is_in_language(text, language)
-
-
-# --- arguments: a reader raises a ValueError that says what the value must be --------------------
-
-
-def _number(value: object) -> int:
-    """A positive integer; 3.0 is accepted, since tables of rows turn integers into floats."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError("must be a positive integer")
-    return value
-
-
-def _relation(value: object) -> Relation:
-    return RELATIONS[_one_of(RELATIONS, value)]
-
-
-def _language(value: object) -> str:
-    return _one_of(LANGUAGES, value)
-
-
-def _one_of(names: Mapping[str, Any] | tuple[str, ...], value: object) -> str:
-    if not isinstance(value, str) or value not in names:
-        raise ValueError(f"must be one of: {', '.join(names)}")
-    return value
-
-
-def _phrase(value: object) -> str:
-    text = strip_invisible(value).strip() if isinstance(value, str) else ""
-    if not text:
-        raise ValueError("must be a text that is not blank")
-    return text
-
-
-def _phrases(value: object) -> tuple[str, ...]:
-    if not isinstance(value, (list, tuple)) or not value:
-        raise ValueError("must be a list of texts")
-    return tuple(map(_phrase, value))
-
-
-def _one_word(value: object) -> str:
-    text = _phrase(value)
-    if len(text.split()) > 1:
-        raise ValueError("must be one word")
-    return text
-
-
-def _character(value: object) -> str:
-    text = _phrase(value)
-    if len(text) > 1:
-        raise ValueError("must be one character")
-    return text
-
-
-Argument = Callable[[Any], Any]
-
-# Which reader reads which argument, of whatever check.
-_READERS: Mapping[Argument, str] = {
-    _number: """
-        capital_frequency frequency let_frequency nth_paragraph num_bullets num_highlights
-        num_paragraphs num_placeholders num_sections num_sentences num_words
-    """,
-    _relation: "capital_relation let_relation relation",
-    _phrase: "end_phrase keyword postscript_marker prompt_to_repeat section_spliter",
-    _phrases: "forbidden_words keywords",
-    _one_word: "first_word",
-    _character: "letter",
-    _language: "language",
-}
-_READER_OF = {name: reader for reader, names in _READERS.items() for name in names.split()}
 
 
 # --- the table -----------------------------------------------------------------------------------
@@ -324,35 +310,30 @@ class Check:
     arguments: Mapping[str, Argument]
 
 
-def _check(follows: Callable[..., bool]) -> Check:
-    names = [name for name in inspect.signature(follows).parameters if name != "text"]
-    return Check(follows, {name: _READER_OF[name] for name in names})
+def _arguments(check: Callable[..., bool]) -> dict[str, Argument]:
+    hints = get_type_hints(check, include_extras=True).items()
+    return {name: hint.__metadata__[0] for name, hint in hints if name not in ("text", "return")}
 
 
+_GROUPS: Mapping[str, Sequence[Callable[..., bool]]] = {
+    "keywords": (existence, frequency, forbidden_words, letter_frequency),
+    "language": (response_language,),
+    "length_constraints": (
+        *(number_sentences, number_paragraphs, number_words),
+        nth_paragraph_first_word,
+    ),
+    "detectable_content": (number_placeholders, postscript),
+    "detectable_format": (
+        *(number_bullet_lists, constrained_response, number_highlighted_sections),
+        *(multiple_sections, json_format, title),
+    ),
+    "combination": (two_responses, repeat_prompt),
+    "startend": (end_checker, quotation),
+    "change_case": (capital_word_frequency, english_capital, english_lowercase),
+    "punctuation": (no_comma,),
+}
 CHECKS: Mapping[str, Check] = {
-    "keywords:existence": _check(existence),
-    "keywords:frequency": _check(frequency),
-    "keywords:forbidden_words": _check(forbidden_words),
-    "keywords:letter_frequency": _check(letter_frequency),
-    "language:response_language": _check(response_language),
-    "length_constraints:number_sentences": _check(number_sentences),
-    "length_constraints:number_paragraphs": _check(number_paragraphs),
-    "length_constraints:number_words": _check(number_words),
-    "length_constraints:nth_paragraph_first_word": _check(nth_paragraph_first_word),
-    "detectable_content:number_placeholders": _check(number_placeholders),
-    "detectable_content:postscript": _check(postscript),
-    "detectable_format:number_bullet_lists": _check(number_bullet_lists),
-    "detectable_format:constrained_response": _check(constrained_response),
-    "detectable_format:number_highlighted_sections": _check(number_highlighted_sections),
-    "detectable_format:multiple_sections": _check(multiple_sections),
-    "detectable_format:json_format": _check(json_format),
-    "detectable_format:title": _check(title),
-    "combination:two_responses": _check(two_responses),
-    "combination:repeat_prompt": _check(repeat_prompt),
-    "startend:end_checker": _check(end_checker),
-    "startend:quotation": _check(quotation),
-    "change_case:capital_word_frequency": _check(capital_word_frequency),
-    "change_case:english_capital": _check(english_capital),
-    "change_case:english_lowercase": _check(english_lowercase),
-    "punctuation:no_comma": _check(no_comma),
+    f"{group}:{check.__name__}": Check(check, _arguments(check))
+    for group, checks in _GROUPS.items()
+    for check in checks
 }

@@ -11,6 +11,8 @@ import unicodedata
 from functools import cache
 from typing import Any
 
+from ..word_tables import WordTables
+
 # Quotes, brackets and Markdown's asterisks after a mark belong to its sentence. The look behind
 # keeps time linear: a run of marks is tried once.
 _CLOSING = "\"'”’»」』）)\\]*_"
@@ -20,24 +22,9 @@ _WORD_AFTER = re.compile(r"[\s\"'“‘«(\[*_]*(\w*)")
 _LIST_ITEM = re.compile(r"^[ \t]*(?:[*#>+-]+[ \t]+)?(?:\d{1,3}|[A-Za-z])[.)](?=\s)", re.MULTILINE)
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")  # U.S, a.m, e.g: without the last period
 
-_NEVER_LAST = frozenset(
-    str.split(
-        "mr mrs ms messrs dr drs prof rev capt lt sgt maj gov sen e.g i.e eg ie vs cf viz approx"
-    )
-)
-_BEFORE_NUMBERS = frozenset(str.split("no nos vol fig figs p pp ch chap eq"))
-_MAYBE_LAST = frozenset(str.split("etc inc ltd co corp bros jr sr st ave blvd al est ph.d"))
-# After an abbreviation that may end a sentence, one of these in capitals begins a new one.
-_STARTERS = frozenset(
-    str.split(
-        "a after all also although an and another as at because before both but by during each"
-        " even every finally first for from furthermore he her here his how however i if in"
-        " instead it its last later let many meanwhile most my next no not now on once one or"
-        " other our perhaps please she since so some still such that the their then there"
-        " therefore these they this those though through thus to today until we what when where"
-        " whether which while who why with yes yet you your"
-    )
-)
+_TABLES = WordTables(__file__)
+_NEVER_LAST, _BEFORE_NUMBERS = map(_TABLES.words, ("never last", "before numbers"))
+_MAYBE_LAST, _STARTERS = map(_TABLES.words, ("maybe last", "starters"))
 
 
 def words(text: str) -> list[str]:
@@ -102,17 +89,8 @@ def strip_invisible(text: str) -> str:
 
 # --- languages --------------------------------------------------------------------------------
 
-# The languages of langdetect 1.0.9, the reference implementation's detector; its two kinds of
-# Chinese are one here.
-LANGUAGES = tuple(
-    str.split(
-        "af ar bg bn ca cs cy da de el en es et fa fi fr gu he hi hr hu id it ja kn ko lt lv mk ml"
-        " mr ne nl no pa pl pt ro ru sk sl so sq sv sw ta te th tl tr uk ur vi zh"
-    )
-)
-_NOT_LATIN = frozenset(
-    str.split("ar bg bn el fa gu he hi ja kn ko mk ml mr ne pa ru ta te th uk ur zh")
-)
+LANGUAGES = tuple(_TABLES.listed("languages"))
+_NOT_LATIN = _TABLES.words("not latin")
 _MOST_CHARS = 10_000  # as langdetect
 # A list of names or a word or two has no clear language: with fewer letters than this, and no
 # language of an even chance, each counts that is at most 100 times less likely than the best.

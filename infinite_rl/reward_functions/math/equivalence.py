@@ -10,8 +10,9 @@ from . import normal_form, units
 from .bounds import MAX_MEMBERS, MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
 from .exact import NotPolynomial, Quotients, rational
 from .parse import parse
+from .preprocess import DENIALS
 from .regions import nearly, pieces, stretches
-from .text_answers import DENIALS, plain_text
+from .text_answers import plain_text
 from .tokens import GREEK
 from .tree import (
     EXPRESSIONS,

@@ -24,74 +24,33 @@ from ..answer_context import (
     until_end_token,
     until_next_question,
 )
+from ..word_tables import WordTables
 from .bounds import Unparsed
 
 Convention = Literal["tag", "math", "gsm8k", "last_number"]
 MAX_TEXT = 1_000_000  # characters of a completion; beyond this nothing is read
 MAX_MENTIONS = 2_000  # of the tag's name, in tags or not
-# Without any of these a text is a bare answer.
-_HINT = re.compile("box|answer|option|choice|ans:|#|think|thought|&lt;|</|<[|\uff5ce]")
+_TABLES = WordTables(__file__)
+_HINT = _TABLES.pattern("hint")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 BOXES = ("\\boxed", "\\fbox", "\\framebox")
-# `\\boxed 42`: a box around what ends its line or its formula, as older data sets write.
-_UNBRACED = re.compile(
-    r"(\\f?box(?:ed)?)[ \t]+([-+]?[0-9][0-9.,/]*|[A-Za-z])(?=\.?[ \t]*(?:\$|\\[)\]]|\n|$))"
-)
+_UNBRACED, _NAMED = _TABLES.pattern("unbraced"), _TABLES.pattern("named")
 _FARTHEST = 8_000  # characters between the openings of two boxes, one in the other
-_LETTER = r"(?:\\[a-z]{2,8}|[A-Za-z])"
-VARIABLE = rf"{_LETTER}'{{0,2}}(?:_\{{?[0-9A-Za-z]{{1,3}}\}}?)?(?:\([0-9a-z]{{1,3}}\))?"
-_NAMED = re.compile(rf"(?:^|[$(:.,;&\n]\s*|\\[(\[]\s*|[A-Za-z]{{2}}[:,]?\s+)({VARIABLE}\s*&?=\s*)$")
-# What makes another number of a box: `\boxed{2}^3`, but not `\boxed{45}^\circ`.
-_RAISED = re.compile(
-    r"\s*(?:\^(?!\s*\{?\s*(?:\\circ|\\text|\\mathrm|\\prime|st|nd|rd|th))"
-    r"|(?:\\times|\\cdot|\u00d7)\s*10\s*\^)"
-)
-# `\\boxed{\\frac{1}{2}}` or 0.5; what is near it is not another answer.
-_OR_ELSE = re.compile(
-    r"(?:[\s$*)\]},.(]|\\q?quad|\\text\s*\{|\\[)\],;: ])*\bor\b"
-    r"(?:(?P<near>\s+(?:about|approximately|roughly)\b|\\approx\b|\u2248)"
-    rf"|[\s$*}}(]|\\q?quad|\\[(,;: ]|{VARIABLE}\s*=)*"
-    r"(?:(?<=\s)|(?<=[$(=}]))(?P<number>[-\u2212]?(?:\\[dt]?frac\{[^{}]{1,30}\}\{[^{}]{1,30}\}"
-    r"|\\?\$?\d[\d,]*(?:\.\d+)?(?:/\d+)?(?:\\?%)?))(?![\w^\\])"
-)
-_EITHER = re.compile(rf"\beither(?:[\s$]|{VARIABLE}\s*=)*\Z", re.IGNORECASE)
+_RAISED, _OR_ELSE = _TABLES.pattern("raised"), _TABLES.pattern("or else")
+_EITHER = _TABLES.pattern("either")
 _FAR = 200  # characters that are read before and behind a box
 _LONGEST_NAME = 20  # characters that are looked at before a box
 _MOST_BOXES = 20  # that are read as one list
 _WIDEST_JOINT = 120  # characters between two of them
-_MARKERS = [
-    *("answer is", "answer is:", "answer:", "answer would be", "answer should be"),
-    *("answer must be", "answer becomes", "answer =", "answer**:", "ans:", "####"),
-    *("option is", "option is:", "choice is", "choice is:", "final answer**", "final answer\n"),
-]
-_TAKEN_BACK = re.compile(
-    r"\b(?:no,?\s+wait|wait|actually|correction|scratch\s+that|sorry|oops|i\s+mean|(?<!^)no(?=,\s))\b"
-    r"[\s,.:;!-]*(?:no\b[\s,.:;!-]*)?(?:(?:it|that|this|the\s+answer)(?:\s+(?:is|should\s+be)|'s)\b)?"
-    r"[\s:*]*",
-    re.IGNORECASE,
-)
-# Where the statement of an answer ends: at a sentence's end, or where its reason begins.
-_ENDING = re.compile(
-    r"[.!?][*\s]\s*(?=[A-Z(])|,?(?<!\s)\s+\(?(?:because|since|which|where|so that|and so)\b"
-    r"|(?:,|\s\()\s?not\s(?=[-\d$\\(])"
-)
+_MARKERS = [marker.replace("\\n", "\n") for marker in _TABLES.rows("markers")]
+_TAKEN_BACK, _ENDING = _TABLES.pattern("taken back"), _TABLES.pattern("ending")
 _PLAIN = re.compile(r"\$?(-?[0-9][0-9,]*(?:\.[0-9]+)?)\$?\.?")
 _NUMBER = re.compile(r"[-+\u2212]?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)")
-# Words before a marker, in its clause, that take its answer back or leave it open.
-_HEDGE = re.compile(
-    r"\b(?:not|cannot|never|or|either|maybe|perhaps|possibly|unless|whether|otherwise|doubt"
-    r"|wrong|incorrect|false|possible|another|previous|initial|mistake|misconception|tempting"
-    r"|(?:some|many|people|students|others)\s+(?:\w+\s+)?(?:think|say|claim|believe|guess|people)"
-    r")\b|\b(?:suppose|assume|assuming|imagine|pretend)(?:\s+(?:that|the|final|correct))*\s*$"
-    r"|n['\u2019]t\b",
-    re.IGNORECASE,
-)
-# After a statement: "The answer is 5, which is wrong".
-_DISOWNED = re.compile(
-    r"^[^.\n]{0,100}\b(?:which|that|this|but)\b[^.,\n]{0,30}\b(?:wrong|incorrect|mistake|impossible)",
-    re.IGNORECASE,
-)
+_HEDGE, _DISOWNED = _TABLES.pattern("hedge"), _TABLES.pattern("disowned")
 _CLAUSE = re.compile(r"[.,;:!?](?=\s|$)|\n")
+_BETWEEN = _TABLES.pattern("between")
+_PLAIN_NUMBER = _TABLES.pattern("plain number")
+_LONGEST = 40  # characters of a number that is compared
 
 
 def answer_text(text: str, convention: Convention = "tag", *, reference: bool = False) -> str:
@@ -354,33 +313,6 @@ def last_number(text: str) -> str:
     return str(numbers[-1])
 
 
-# A variable, maybe with an index, a prime or an argument: `x_1`, `\\alpha`, `f'(x)`.
-_WORDS = {"or": "or", "and/or": "or"}  # all others are "and"
-_TOKEN = re.compile(
-    rf"""
-      (?P<line>\n\s*(?:[-*+\u2022>]\s|\#+\s)?|\\\\(?:\[[^\[\]\n]{{1,9}}\])?)
-    | (?P<wide>\\q?quad(?![A-Za-z]))
-    | (?P<label>(?<![A-Za-z0-9])
-        (?:(?:answer|solution|for|to|part|case|problem|question)[ ~]+){{0,4}}
-        (?:\((?:[a-h]|[ivx]{{1,4}}|[1-9][0-9]?)\)|(?:[a-h]|[ivx]{{1,4}}|[1-9][0-9]?)[.):](?=[\s*$])))
-    | (?P<word>\b(?:and/or|(?:and\s+|or\s+)?also|and|or|as\s+well\s+as|together\s+with|along\s+with)
-        (?![A-Za-z]))
-    | (?P<name>(?<![A-Za-z0-9\\]){VARIABLE}[\s&$]{{0,5}}=)
-    | (?P<text>\\(?:text(?:bf|it|rm|sf)?|math(?:rm|bf)|mbox|hbox)\s?\{{)
-    | (?P<close>\}})
-    | (?P<mark>[,;])
-    | (?P<gap>[^\S\n]|[$*&~.:]|\\[()\[\],;:! ]|\\(?:displaystyle|left|right)(?![A-Za-z])
-        |\\(?:begin|end)\{{(?:align|aligned|gather|gathered|equation|center)\*?\}})
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_PLAIN_NUMBER = re.compile(
-    rf"(?:{VARIABLE}\s*=\s*)?(-?)(?:([0-9]+(?:\.[0-9]+)?)(?:/([0-9]+))?"
-    r"|\\[dt]?frac\{([0-9]+)\}\{([0-9]+)\})"
-)
-_LONGEST = 40  # characters of a number that is compared
-
-
 class Joint(NamedTuple):
     """Of two boxes: the sign between them in a list, and the second one's name, `x = ` or "".
 
@@ -400,7 +332,7 @@ def joint(text: str, start: int, stop: int) -> Joint | None:
     separated = part = False
     depth = 0
     while start < stop:
-        token = _TOKEN.match(text, start, stop)
+        token = _BETWEEN.match(text, start, stop)
         if token is None or (name and token.lastgroup not in ("gap", "text", "close")):
             return None
         start, kind = token.end(), token.lastgroup
@@ -410,7 +342,7 @@ def joint(text: str, start: int, stop: int) -> Joint | None:
         if kind == "mark":
             mark = token[0]
         elif kind == "word":
-            word = _WORDS.get(token[0].lower(), "and")
+            word = "or" if token[0].lower() in ("or", "and/or") else "and"
         elif kind == "name":
             name = plain_name(token[0])
         part |= kind == "label"

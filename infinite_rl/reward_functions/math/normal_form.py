@@ -13,15 +13,14 @@ from . import units
 from .bounds import MAX_CHARACTERS, MAX_SIGNS, Budget, OverBudget, Unparsed
 from .numbers import numeral, sum_of_quantities
 from .parse import parse
+from .preprocess import DENIALS, spelled_out
 from .structures import is_linear
 from .text_answers import (
-    DENIALS,
     Remark,
     choice,
     may_be_text_answer,
     phrase,
     plain_text,
-    spelled_out,
     without_commands,
     without_quantifiers,
 )

@@ -8,7 +8,7 @@ from fractions import Fraction
 from . import units
 from .bounds import MAX_DIGITS, MAX_EXPONENT, OverBudget, Unparsed
 from .preprocess import CARDINALS
-from .tokens import Cursor, Token, words
+from .tokens import VOCABULARY, Cursor, Token
 from .tree import ONE, Node, expression, is_expression, number, symbols
 
 _NUMERAL = re.compile(r"([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
@@ -122,15 +122,8 @@ def subscript(parser: Cursor) -> str:
     return f"_{''.join(parts)}"
 
 
-RELATIONS = frozenset(["=", "<", ">", "<=", ">=", "!=", "in", "equiv"])
-SEPARATORS = frozenset([",", ";", "and", "or"])
-LITTLE_WORDS = words("is of to no if as at by an on so we up do not are the but for all")
-# What may follow a unit: what separates, what relates, what closes.
-_AFTER_UNITS = (
-    SEPARATORS
-    | RELATIONS
-    | frozenset([")", "]", "}", "\\}", "|", "rfloor", "rceil", "&", "\\\\", ":", "mod"])
-)
+RELATIONS, SEPARATORS = map(VOCABULARY.words, ("relations", "separators"))
+LITTLE_WORDS, _AFTER_UNITS = map(VOCABULARY.words, ("little words", "after units"))
 
 
 def at_unit(parser: Cursor, factors: list[Node]) -> bool:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from . import numbers, structures, units
 from .bounds import MAX_MEMBERS, OverBudget, Unparsed
 from .numbers import LITTLE_WORDS, RELATIONS, SEPARATORS, based, is_run, numeral
-from .tokens import Cursor, Token, tokenize, words
+from .tokens import VOCABULARY, Cursor, Token, tokenize
 from .tree import (
     ONE,
     Node,
@@ -33,7 +33,7 @@ _PRODUCT_SIGNS = frozenset(["*", "/", "(", "{", "lfloor", "lceil", "|"])
 _AFTER_BASE = frozenset(["!", "%", "degree", "^", "'", "_"])
 _NAMES = frozenset("fghFG")  # of functions, where one is of another
 _ATOM_KINDS = frozenset(["name", "vector", "greek", "const", "func"])
-_ATOM_COMMANDS = words("frac sqrt surd binom begin total product limit int bar")
+_ATOM_COMMANDS = VOCABULARY.words("atoms")
 _FUNCTION_HEAD = re.compile(  # in the texts of tokens: `f_1(x)=`, `f^{-1}(2)=`, `f''(x,y)=`
     r"(?!C\([0-9],[0-9]\))"  # a number of choices
     r"([A-Za-z](?:_\{?[A-Za-z0-9]{1,3}\}?)?(?:\^\{-1\}|'{0,2})"

@@ -1,95 +1,74 @@
-"""Rewriting of the answer's text: numbers in words, and notations of more than one token.
+"""Rewriting of the answer's text: sentences, notations of more than one token, numbers in words.
 
-`twenty-one`, `three quarters`; `{}_5C_2`, `1h30`, `\\$1.2M`, `[1 2; 3 4]`, `5'6"`.
+`The cost is 5`, `{}_5C_2`, `1h30`, `\\$1.2M`, `[1 2; 3 4]`, `5'6"`; `twenty-one`, `three quarters`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
 
+from ..word_tables import WordTables
+from .tokens import FUNCTIONS, GREEK
 from .units import PARTS, SINGLE_LETTERS, is_unit, multiple
 
-_PER_CENT = re.compile(r"^(?:an?|the) +(?=[0-9.]+ ?\\?%)")  # "a 25% decrease"
-_SHORT_MONEY = re.compile(  # "$1.2M"
-    r"((?:\\?\$|[€£¥₹])\s?[0-9](?:[0-9.,]|\{,\})*)\s?(?:\\text\{ ?)?(K|k|M|mn|B|bn)\}?(?=[\s.$]*$)"
-)
-_IN_FULL = {"k": "thousand", "m": "million", "b": "billion"}
-_HOURS = re.compile(r"^([0-9]{1,2}) ?h ?([0-5][0-9]|[0-9](?= ?m))(?: ?m(?:in|ins)?)?$")  # "1h30"
-_FEET = re.compile(r"^([0-9]{1,9})\s?['′’]\s?([0-9]{1,9}(?:\.[0-9]+)?)\s?(?:[\"″”]|'')$")  # 5'6"
-_NUMBER = r"-?[0-9]+(?:[./][0-9]+)?"
-_ROW = rf"{_NUMBER}(?:(?:\s*,\s*|\s+){_NUMBER})+"
-_ROWS = re.compile(rf"\[\s*({_ROW}(?:\s*;\s*{_ROW})+)\s*\]")  # "[1 2; 3 4]"
-_ANGLES = re.compile(r"^<([^<>=]+,[^<>=]+)>$")  # "<1, 2>"
-_TEXT_DIGITS = re.compile(r"\\(?:text|mathrm)\{([0-9A-Z]+)\}(?=_)")  # "\text{1F}_{16}"
-_BASE_IN_BRACKETS = re.compile(r"(?<=[0-9])_\{\(([0-9]{1,2})\)\}")
-# "15^\\prime": a mark of minutes, or of a derivative.
-_PRIMES = re.compile(r"\^\s?(?:\{\s?((?:\\prime\s?)+)\}|(\\prime)(?![a-z]))")
-# Choices and arrangements, `{}_5C_2` and `{}^5P_2`, and plainly `5C2`. Nothing may stand before
-# the first number that it could be an index of.
-_OPEN = r"(?:\{\}|(?<![^=+*(,-]))[_^]\{?([0-9]{1,3}|[a-z])\}?\s?(?:\\mathrm ?)?"
-_COUNTED = re.compile(_OPEN + r"\{?([CP])\}?_\{?([0-9]{1,3})\}?")
-_COUNTED_PLAIN = re.compile(r"(?<![0-9A-Za-z_^.{])([0-9]{1,3})([CP])([0-9]{1,3})(?![0-9A-Za-z_.])")
-_UNDER = re.compile(  # "J/(mol K)"
-    r"/\s?\(([A-Za-z]+(?:\^?[0-9])?)(?:\s?(?:\\cdot|[*\u00b7\u22c5])\s?|\s)([A-Za-z]+(?:\^?[0-9])?)\)"
-)
-# "for all integers k", "where k is an integer", "(k in Z)": what closes a class of numbers.
-_JOINT = r"[,;(]? ?(?:\\q?quad|\\ )? ?(?:\\text\{ ?\(?)?(?:where|for|with)? ?"
-_WHOLE = [
-    re.compile(pattern)
-    for pattern in (
-        _JOINT + r"(?:all|any|some|every|an)? ?integers? ?\}? ?\$?([a-zA-Z])\$?\)?$",
-        _JOINT
-        + r"\}? ?\$?([a-zA-Z])\$? ?(?:\\text\{ ?)?(?:is )?(?:an|any|some) integer ?\)?\}?\)?$",
-        _JOINT + r"(?:all|any|some)? ?\}? ?([a-zA-Z]) ?(?:\\in|∈) ?(?:\\mathbb ?\{?Z\}?|ℤ)\)?$",
-    )
-]
+_TABLES = WordTables(__file__)
+_LEAD, _EXCEPT, _OPENING = map(_TABLES.pattern, ("lead", "except", "opening"))
+_WHOLE = [_TABLES.pattern(name) for name in ("whole", "is whole", "in the whole")]
+_AGAIN, _SENTENCE = _TABLES.pattern("again"), _TABLES.pattern("sentence")
+_VALUE_OF = _TABLES.pattern("value of")
+_CURRENCY_FIRST, _SIGN_OF = _TABLES.pattern("currency first"), _TABLES.mapping("signs")
+_SHORTEST_SUBJECT = 3
+# In the name of a value these deny it or leave it open: `not x = 5`.
+DENIALS = _TABLES.words("denials")
 
 
-def respelled(text: str) -> str:
+def spelled_out(text: str) -> str:
     """The text with each notation rewritten in the spelling that the parser reads."""
+    if "all" in text or "All" in text or "nswer" in text:
+        text = _EXCEPT.sub(r"\\mathbb{R} \\setminus \\{\1\\}", _LEAD.sub("", text))
+    if text.endswith(")"):
+        text = _as_chain(text)
+    if text[:1].isalpha() and " " in text:
+        text = _with_its_name(_OPENING.sub("", text, count=1))
     if "integer" in text or "Z" in text or "ℤ" in text:
         text = " ".join(text.split())
         for pattern in _WHOLE:
             text = pattern.sub(r", \1 \\in \\mathbb{Z}", text)
-    if "C" in text or "P" in text:
-        text = _COUNTED.sub(_counted, text)
-        if "base" not in text and "hex" not in text:
-            text = _COUNTED_PLAIN.sub(_counted, text)
-    if "\\prime" in text:
-        text = _PRIMES.sub(lambda match: "'" * match[0].count("prime"), text)
-    if text[-1:] in "\"'″”":
-        text = _FEET.sub(r"\1 ft \2 in", text)
-    if ";" in text:
-        text = _ROWS.sub(_matrix, text)
-    if text[:1] == "<":
-        text = _ANGLES.sub(r"(\1)", text)
-    if "h" in text:
-        text = _HOURS.sub(r"\1 h \2 min", text)
-    if "%" in text:
-        text = _PER_CENT.sub("", text)
-    if "$" in text or not text.isascii():
-        text = _SHORT_MONEY.sub(
-            lambda money: f"{money[1]} {_IN_FULL[money[2][0].casefold()]}", text
-        )
-    if "/(" in text or "/ (" in text:
-        text = _UNDER.sub(_each_under, text)
-    if '"' in text and ("circ" in text or "°" in text):
-        text = text.replace('"', "''")  # seconds
-    if "_" in text:
-        text = _BASE_IN_BRACKETS.sub(r"_{\1}", _TEXT_DIGITS.sub(r"\1", text))
-    return text
+    for sign, pattern, replacement in _REWRITTEN:
+        if sign in text:
+            text = pattern.sub(replacement, text)
+    money = _CURRENCY_FIRST.match(text)
+    return _SIGN_OF[money[1].casefold()] + text[money.end() :] if money else text
 
 
-def _each_under(match: re.Match[str]) -> str:
-    units = [re.sub("[0-9^]", "", unit) for unit in match.groups()]
-    all_units = all(unit in SINGLE_LETTERS or is_unit(unit) for unit in units)
-    return f"/{match[1]}/{match[2]}" if all_units else match[0]
+def _as_chain(text: str) -> str:
+    """`3/4 (or 0.75)` as the chain `3/4 = 0.75`, which must hold; other texts as they are."""
+    first, _, second = text[:-1].rpartition("(")
+    again = _AGAIN.match(second)
+    numbers = all(re.search("[0-9]", part) for part in (first, second))
+    return f"{first} = {second[again.end() :]}" if again and numbers and ")" not in second else text
 
 
-def _matrix(match: re.Match[str]) -> str:
-    rows = [" & ".join(re.findall(_NUMBER, row)) for row in match[1].split(";")]
-    return r"\begin{pmatrix} " + r" \\ ".join(rows) + r" \end{pmatrix}"
+def _with_its_name(text: str) -> str:
+    """`The total cost is 5` as the equation that it states; other texts as they are."""
+    sentence = _SENTENCE.match(text)
+    if sentence is None:
+        return text
+    subject, value = sentence["subject"], text[sentence.end() :]
+    value = value.strip("*") if value.startswith("**") else value
+    words = subject.casefold().split()
+    if len(words) == 1 and (words[0] in GREEK or words[0] in FUNCTIONS):
+        return text
+    if sentence["named"] is not None:
+        return value if DENIALS.isdisjoint(words) else text
+    letter = _VALUE_OF.fullmatch(subject) if not sentence["colon"] else None
+    if letter:
+        return f"{letter[1]} = {value}"
+    if any(len(word) == 1 and word != "a" for word in words) or len(subject) < _SHORTEST_SUBJECT:
+        return text
+    return f"\\text{{{subject}}} = {value}"
 
 
 def _counted(match: re.Match[str]) -> str:
@@ -100,25 +79,85 @@ def _counted(match: re.Match[str]) -> str:
     return rf"(\binom{{{top}}}{{{bottom}}}{orders})"
 
 
-def _numbered(names: str, first: int, step: int = 1) -> dict[str, int]:
-    return {name: first + step * position for position, name in enumerate(names.split())}
+def _counted_plainly(match: re.Match[str]) -> str:
+    in_base = "base" in match.string or "hex" in match.string
+    return match[0] if in_base else _counted(match)
 
 
-CARDINALS = {
-    **_numbered("zero one two three four five six seven eight nine ten eleven twelve", 0),
-    **_numbered("thirteen fourteen fifteen sixteen seventeen eighteen nineteen", 13),
-    **_numbered("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10),
-}
+def _matrix(match: re.Match[str]) -> str:
+    rows = [" & ".join(re.split(r"\s*,\s*|\s+", row.strip())) for row in match[1].split(";")]
+    return r"\begin{pmatrix} " + r" \\ ".join(rows) + r" \end{pmatrix}"
+
+
+def _full_money(match: re.Match[str]) -> str:
+    in_full = {"k": "thousand", "m": "million", "b": "billion"}
+    return f"{match[1]} {in_full[match[2][0].casefold()]}"
+
+
+def _each_under(match: re.Match[str]) -> str:
+    units = [re.sub("[0-9^]", "", unit) for unit in match.groups()]
+    all_units = all(unit in SINGLE_LETTERS or is_unit(unit) for unit in units)
+    return f"/{match[1]}/{match[2]}" if all_units else match[0]
+
+
+def _seconds(match: re.Match[str]) -> str:
+    return "''" if "circ" in match.string or "°" in match.string else match[0]
+
+
+def _millionth(match: re.Match[str]) -> str:
+    unit = match[2] or match[3]
+    return rf"{match[1]} um" if unit == "m" else rf"{match[1]} \cdot 10^{{-6}} \text{{{unit}}}"
+
+
+# What is rewritten, in this order: signs of which the text must have one, the name of the pattern,
+# and what is put in its place.
+_NOTATIONS: list[tuple[str, str, str | Callable[[re.Match[str]], str]]] = [
+    ("_", "counted", _counted),
+    ("C P", "counted plainly", _counted_plainly),
+    ("\\prime", "primes", lambda match: "'" * match[0].count("prime")),
+    ("' ′ ’", "feet", r"\1 ft \2 in"),
+    (";", "rows", _matrix),
+    ("<", "angles", r"(\1)"),
+    ("h", "hours", r"\1 h \2 min"),
+    ("%", "per cent", ""),
+    ("$ € £ ¥ ₹", "short money", _full_money),
+    ("/", "under", _each_under),
+    ('"', "seconds", _seconds),
+    ("_", "text digits", r"\1"),
+    ("_", "base in brackets", r"_{\1}"),
+    ("∠", "angle sign", r"\\angle "),
+    ("\\angle", "angle", r"\\text{angle \1}"),
+    ("=", "numbered", r"\1_\2"),
+    ("base", "in base", r"\1_{\2}"),
+    ("constant", "constant", ""),
+    ("\\begin", "row gap", r"\\\\"),
+    ("\\begin", "cases open", r"\\begin{cases}"),
+    ("\\begin", "cases close", r"\\end{cases}"),
+    ("\\begin{cases}", "closing stop", " "),
+    ("\\Omega Ω \u2126", "ohm", r"\1 \2ohm"),
+    ("\\mu μ µ", "micro", _millionth),
+]
+_REWRITTEN = [
+    (sign, _TABLES.pattern(name), replacement)
+    for signs, name, replacement in _NOTATIONS
+    for sign in signs.split()
+]
+
+
+# -- numbers in words -----------------------------------------------------------------------------
+
+
+def _numbered(table: str, first: int, step: int = 1) -> dict[str, int]:
+    return {name: first + step * n for n, name in enumerate(_TABLES.listed(table))}
+
+
+CARDINALS = {**_numbered("small", 0), **_numbered("tens", 20, 10)}
 _LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _PARTS = {**PARTS, "half": 2, "halves": 2, "quarter": 4}
-_ORDINALS = {
-    **_numbered("first second third fourth fifth sixth seventh eighth ninth tenth eleventh", 1),
-    **_numbered("twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth", 12),
-    **_numbered("nineteenth twentieth", 19),
-}
+_ORDINALS = _numbered("ordinals", 1)
 _ORDINAL = re.compile(
     r"([0-9]{1,9}) ?\^?\{?(st|nd|rd|th)\}?|"
-    rf"(?:(twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)[- ])?({'|'.join(_ORDINALS)})"
+    rf"(?:({'|'.join(_numbered('tens', 0))})[- ])?({'|'.join(_ORDINALS)})"
 )
 _WORD = re.compile(r"[A-Za-z]+")
 _SPOKEN = re.compile(r"[A-Za-z][A-Za-z\s,.'/^0-9-]*")

@@ -23,7 +23,7 @@ from .bounds import (
     Unparsed,
 )
 from .exact import rational
-from .tokens import SELECTIONS, Cursor, Token, tokenize, words
+from .tokens import SELECTIONS, VOCABULARY, Cursor, Token, tokenize
 from .tree import (
     ONE,
     Node,
@@ -341,10 +341,8 @@ def _refuse_functions(tokens: list[Token]) -> None:
 # -- matrices, cases, sets, vectors ---------------------------------------------------------------
 
 
-_MATRICES = words("pmatrix bmatrix matrix Bmatrix array smallmatrix vmatrix")
-_CONDITION_WORDS = words("if for when where")
-_COPULAS = words("is are if for when where an a")
-_OTHERWISE = words("otherwise else elsewhere")
+_MATRICES, _CONDITION_WORDS = map(VOCABULARY.words, ("matrices", "condition words"))
+_COPULAS, _OTHERWISE = map(VOCABULARY.words, ("copulas", "otherwise"))
 
 
 def environment(parser: Cursor) -> Node:

@@ -13,104 +13,17 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
+from ..word_tables import WordTables
 from . import units
-from .preprocess import number_in_words, ordinal, respelled
-from .tokens import FUNCTIONS, GREEK
+from .preprocess import number_in_words, ordinal
 from .tree import REALS, Node, number
 
-# Of a word, not of a command.
-_LETTERS = re.compile(r"(?<![\\A-Za-z])(?:[A-Za-z]{2}|[A-Z]|[ap]\.\s?m)")
-_TEXT_COMMAND = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|bf)\s*\{([^{}]*)\}")
+_TABLES = WordTables(__file__)
+_LETTERS, _TEXT_COMMAND = _TABLES.pattern("letters"), _TABLES.pattern("text command")
 _SPACES = re.compile(r"\\[ ,;:]|\\q?quad(?![A-Za-z])|~")
-_CHOICE = re.compile(
-    r"(?:\(([A-J])\)|(?:option|choice|answer)\s+\(?([A-J])\)?|([A-J])[.):](?=\s|$))[.:]?"
-    r"(?:\s+(?P<rest>\S.*))?",
-    re.DOTALL | re.IGNORECASE,
-)
-_ARTICLE = re.compile(r"(?:an?|the)\s+(?=\S)")
-_JOINS = re.compile(  # "(A) and (B)", "E is wrong"
-    r"(?:and|or|(?:is|are|seems|looks)(?! (?:the )?(?:correct|right|best|true|answer))|isn't|was"
-    r"|can't|would|could|might|may|must not)\b|[,;&/=+<>-]",
-    re.IGNORECASE,
-)
-_REFUSED = re.compile(r"\(?(?:wrong|incorrect|rejected|eliminated|ruled out)[).]*", re.IGNORECASE)
-_IN_BASE = re.compile(
-    r"(?<![0-9A-F])([0-9A-F]+)\s*(?:\\text\{\s*)?\(?\s*"
-    r"(?:in\s+)?base[ -]?\s*([0-9]{1,2}|[a-z]{3,7})\s*\)?\}?$"
-)
-_CASES_OPEN = re.compile(r"\\left\s*\\\{\s*\\begin\{(?:array|aligned|matrix)\}(?:\{[lcr| ]*\})?")
-_CASES_CLOSE = re.compile(r"\\end\{(?:array|aligned|matrix)\}\s*\\right\s*(?:\.|$)")
-_ROW_GAP = re.compile(r"\\\\\[\s*-?[0-9.]+\s*(?:pt|ex|em|mm|cm)\s*\]")  # "\\[4pt]"
-_GAPS = r"(?:\\[ ,;:]|[\s~])*"
-_MICRO = re.compile(  # not "2 \\mu g": a product of letters
-    rf"([0-9}}])(?:\s*[μµ]([mCFAVWLJTHs])|{_GAPS}(?:\\mu{_GAPS}\\(?:text|mathrm)\{{\s*"
-    r"|\\(?:text|mathrm)\{[\s~]*(?:\\mu|[μµ])\s*)([msgCFAVWLJTHN]|mol|Pa|eV)\s*\})$"
-)
-_OHM = re.compile(
-    r"([0-9])(?:[\s~]|\\[ ,;])*(?:\\(?:text|mathrm)\{)?([kM]?)\}?(?:\\Omega|[Ω\u2126])\}?$"
-)
-_GLUE = r"(?:\\text\s?\{|[\s,$}~]){0,4}"
-_CONSTANT = re.compile(  # a note on what a letter is: "for any constant c", "where c is a constant"
-    r"[\s,$]{0,4}(?:\\text\s?\{\s?)?"
-    rf"(?:for{_GLUE}(?:any|some|all|every){_GLUE}(?:real)?{_GLUE}constants?{_GLUE}[a-z]"
-    rf"|where{_GLUE}[a-z]{_GLUE}is{_GLUE}(?:an?|any|some){_GLUE}(?:real|arbitrary)?{_GLUE}constant)"
-    rf"{_GLUE}$",
-    re.IGNORECASE,
-)
-_CLOSING_STOP = re.compile(r"[.,;]\s*(?=\\\\|\\end\{)")
-_THERE = r"there\s+are\s+(?:exactly\s+|a\s+total\s+of\s+|in\s+total\s+)?"
-_THERE_ARE = re.compile(rf"^(?:(?:so|thus|therefore|hence)\b,?\s*)?{_THERE}", re.IGNORECASE)
-# "So x = 5", "Therefore, there are 5 ways": words that lead to an answer.
-_OPENING = re.compile(
-    r"(?:so|thus|therefore|hence|then|finally)\b[,:]?\s*(?:(?:we\s+(?:get|have|find|obtain))\b[,:]?\s*)?"
-    rf"(?:{_THERE}(?=[0-9]))?|{_THERE}(?=[0-9])",
-    re.IGNORECASE,
-)
-# "The value of x is 5": what is spoken of, and a value that is no word.
-_SENTENCE = re.compile(
-    r"(?P<subject>[a-z][a-z ,'-]{0,100}?)"
-    r"(?:\s+(?:is|are|equals|will\s+be)\s+(?:equal\s+to\s+|at\s+)?|(?P<colon>:\s+))"
-    r"(?:(?P<named>(?=[a-z](?:\^\{?-1\}?)?(?:\([a-z]\))?\s*(?:[=<>≤≥]|\\[lg]eq?)))"
-    r"|(?=[^a-z\s:=]|[a-z](?:[(^_]|\s?[-+*/])))",
-    re.IGNORECASE,
-)
-_SHORTEST_SUBJECT = 3
-_AGAIN = re.compile(r"(?:i\.e\.,?|that is,?|or)\s+(?=\S)")
-_DIGIT = re.compile("[0-9]")
-# In the name of a value these deny it or leave it open: `not x = 5`.
-DENIALS = frozenset([
-    "not", "no", "never", "neither", "nor", "cannot", "maybe", "perhaps", "possibly", "if",
-    "unless", "or", "about", "none", "suppose", "assume", "assuming", "except", "guess", "wrong",
-    "incorrect", "false",
-])  # fmt: skip
-_VALUE_OF = re.compile(r"(?:(?:the\s+)?value\s+of\s+)?([b-hj-z])", re.IGNORECASE)
-_LEAD = re.compile(
-    r"^(?:\\text\{\s*)?(?:the\s+)?(?:final\s+)?answer(?:\s+is|\s*:)\s*:?\s*\}?|"
-    r"^(?:\\text\{\s*(?:for\s+)?all(?:\s+real)?\s*\}|(?:for\s+)?all(?:\s+real)?\s)\s*"
-    r"(?=[a-z](?![a-z])\s*(?:[<>=≤≥≠∈]|\\(?:[lg]e|ne|lt|gt|in)))",
-    re.IGNORECASE,
-)
-_ANGLE = re.compile(r"(?<![A-Za-z])m?\\angle\s*\{?([A-Z]{1,3})(?![A-Za-z])\}?")
-_EXCEPT = re.compile(
-    r"(?:\\text\{\s*)?all\s+real\s+(?:(?:numbers|values)\s*)?(?:x\s+)?(?:except|other\s+than)(?:\s+for)?\s*\}?"
-    r"\s*(?:[a-z]\s*=\s*)?(.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_SIGN_OF = {"usd": "$", "us$": "$", "us\\$": "$", "eur": "€", "gbp": "£", "rs": "₹", "inr": "₹"}
-_CURRENCY_FIRST = re.compile(r"(usd|us\\?\$|eur|gbp|rs|inr)\.?\s*(?=[0-9])", re.IGNORECASE)
-_ALL_REALS = frozenset([
-    "all real numbers", "all reals", "real numbers", "all real values", "the real numbers",
-    "the set of all real numbers", "the set of real numbers", "any real number", "all real x",
-])  # fmt: skip
-_EVERY_REAL = re.compile(
-    r"(?:(?:true|holds|valid)?\s?for )?(?:all|every|any) (?:real )?(?:values? of |numbers? )?[t-y]"
-)
-_NO_MEMBERS = frozenset([
-    "no solution", "no solutions", "no real solution", "no real solutions", "empty set",
-    "the empty set", "there is no solution", "there are no solutions", "no real roots",
-    "no solution exists", "no solutions exist",
-])  # fmt: skip
-_NUMBERED = re.compile(r"(?<![A-Za-z0-9\\}_^])([a-zA-Z])([0-9])(?=\s*=(?!=))")  # "x1 = 3"
+_CHOICE, _JOINS = _TABLES.pattern("choice"), _TABLES.pattern("joins")
+_ARTICLE, _THERE_ARE = _TABLES.pattern("article"), _TABLES.pattern("there are")
+_ALL_REALS, _NO_MEMBERS = _TABLES.pattern("all real"), _TABLES.pattern("no members")
 _MOST_WORDS = 3  # of a unit after a number in words
 
 
@@ -134,7 +47,7 @@ def choice(plain: str) -> tuple[str, str] | None:
         return None
     letter = match[1] or match[2] or match[3]
     lower_with_more = letter.islower() and match["rest"]
-    if match["rest"] and (_JOINS.match(match["rest"]) or _REFUSED.fullmatch(match["rest"])):
+    if match["rest"] and _JOINS.match(match["rest"]):
         return None  # "(A) and (B)"
     return None if lower_with_more else (letter.casefold(), match["rest"] or "")
 
@@ -142,9 +55,9 @@ def choice(plain: str) -> tuple[str, str] | None:
 def phrase(plain: str) -> Node | None:
     """A number in words, maybe with a unit, or words for a set: `five dozen`, `all reals`."""
     words = plain_text(plain)
-    if words in _ALL_REALS or _EVERY_REAL.fullmatch(words):
+    if _ALL_REALS.fullmatch(words):
         return REALS
-    if words in _NO_MEMBERS:
+    if _NO_MEMBERS.fullmatch(words):
         return Node("set")
     if words == "does not exist":
         return Node("text", (), "dne")
@@ -171,110 +84,13 @@ def plain_text(text: str) -> str:
     return _ARTICLE.sub("", stripped.casefold())
 
 
-def spelled_out(text: str) -> str:
-    """Respellings that need more than one token: `101 base 2`, `USD 5`, cases as an array."""
-    if "all" in text or "All" in text or "nswer" in text:
-        text = _EXCEPT.sub(r"\\mathbb{R} \\setminus \\{\1\\}", _LEAD.sub("", text))
-    if text.endswith(")"):
-        text = _as_chain(text)
-    if text[:1].isalpha() and " " in text:
-        text = _with_its_name(_OPENING.sub("", text, count=1))
-    text = respelled(text).replace("∠", "\\angle ")
-    if "\\angle" in text:
-        text = _ANGLE.sub(r"\\text{angle \1}", text)
-    money = _CURRENCY_FIRST.match(text)
-    if money:
-        text = _SIGN_OF[money[1].casefold()] + text[money.end() :]
-    if "=" in text:
-        text = _NUMBERED.sub(r"\1_\2", text)
-    if "base" in text:
-        text = _IN_BASE.sub(r"\1_{\2}", text)
-    if "constant" in text:
-        text = _CONSTANT.sub("", text)
-    if "\\begin" in text:
-        text = _ROW_GAP.sub(r"\\\\", text)
-        if "\\right" in text:
-            text = _CASES_CLOSE.sub(r"\\end{cases}", _CASES_OPEN.sub(r"\\begin{cases}", text))
-        if "cases" in text:
-            text = _CLOSING_STOP.sub(" ", text)
-    if "\\mu" in text or "\\Omega" in text or not text.isascii():
-        text = _MICRO.sub(_millionth, _OHM.sub(r"\1 \2ohm", text))
-    return text
-
-
-def _as_chain(text: str) -> str:
-    """`3/4 (or 0.75)` as the chain `3/4 = 0.75`, which must hold; other texts as they are."""
-    first, _, second = text[:-1].rpartition("(")
-    again = _AGAIN.match(second)
-    if again is None or ")" in second or not (_DIGIT.search(first) and _DIGIT.search(second)):
-        return text
-    return f"{first} = {second[again.end() :]}"
-
-
-def _millionth(match: re.Match[str]) -> str:
-    unit = match[2] or match[3]
-    return rf"{match[1]} um" if unit == "m" else rf"{match[1]} \cdot 10^{{-6}} \text{{{unit}}}"
-
-
-def _with_its_name(text: str) -> str:
-    """`The total cost is 5` as the equation that it states; other texts as they are."""
-    sentence = _SENTENCE.match(text)
-    if sentence is None:
-        return text
-    subject, value = sentence["subject"], text[sentence.end() :]
-    value = value.strip("*") if value.startswith("**") else value
-    words = subject.casefold().split()
-    if len(words) == 1 and (words[0] in GREEK or words[0] in FUNCTIONS):
-        return text
-    if sentence["named"] is not None:
-        return value if DENIALS.isdisjoint(words) else text
-    letter = _VALUE_OF.fullmatch(subject) if not sentence["colon"] else None
-    if letter:
-        return f"{letter[1]} = {value}"
-    if any(len(word) == 1 and word != "a" for word in words) or len(subject) < _SHORTEST_SUBJECT:
-        return text
-    return f"\\text{{{subject}}} = {value}"
-
-
-_ANY = re.compile(r"\\forall(?![A-Za-z])|\bfor\s+(?:all|every|each|any)\b", re.IGNORECASE)
-_GAP = r"(?:[\s~$]|\\[ ,;:!]|\\q?quad(?![A-Za-z])|\\(?:text(?:rm|it)?|mathrm|mbox)\s?\{|[{}])"
-_OPEN_GAP = _GAP.replace("[{}]", "[{,(]")
-_BEFORE = re.compile(rf"{_OPEN_GAP}{{1,20}}\Z")
+_ANY, _BEFORE, _KIND = map(_TABLES.pattern, ("any", "before", "kind"))
 _NEAR = 60  # characters of a gap that are looked at
-_KINDS = """
-    real positive negative nonnegative non-negative nonpositive non-positive nonzero non-zero
-    natural whole complex rational irrational odd even prime possible given the values value of
-    numbers number integers integer reals primes
-"""
-_KIND = re.compile(rf"(?:{_GAP}{{0,8}}(?:{'|'.join(_KINDS.split())})(?![A-Za-z-])){{0,6}}")
-_NUMBER = r"[-+]?(?:\d{1,9}(?:[./]\d{1,9})?|\\[dt]?frac\{\d{1,9}\}\{\d{1,9}\}|\\pi|\\infty)"
-_COMPARED = r"(?:<=?|>=?|!=|[≤≥≠]|\\(?:leqslant|geqslant|leq?|geq?|neq?|lt|gt)(?![A-Za-z]))"
-_LETTER = (
-    r"(?:\\(?:alpha|beta|gamma|theta|lambda|epsilon|varepsilon|mu|phi)|[A-Za-z])(?:_\{?\d\}?)?"
-)
-_ALONE = r"(?![A-Za-z]|\s?['=^(*/+-])"
-_VARIABLES = re.compile(
-    rf"{_GAP}{{0,8}}(?P<bound>{_NUMBER}\s?{_COMPARED}\s?)?(?P<first>{_LETTER}){_ALONE}"
-    rf"(?P<others>(?:{_GAP}{{0,8}}(?:,|\band\b){_GAP}{{0,8}}{_LETTER}{_ALONE}){{0,4}})"
-)
-_OTHER = re.compile(rf"(?:,|\band\b){_GAP}{{0,8}}({_LETTER}){_ALONE}")
-_SET = (
-    r"(?:\\mathbb\s?(?:\{[A-Z]\}|[A-Z])|[ℝℤℕℚℂ]|[\[(][^\[\]()]{1,40}[\])])"
-    r"(?:\s?[_^]\s?(?:\{[^{}]{1,20}\}|[-+*0-9])){0,2}"
-    r"(?:\s?(?:\\setminus|\\backslash)\s?\\\{[^{}]{1,20}\\\})?"
-)
-_DOMAIN = re.compile(
-    rf"{_GAP}{{0,8}}(?:(?:\\in(?![A-Za-z])|∈|\bin\b){_GAP}{{0,8}}(?P<set>{_SET})"
-    rf"|(?P<bound>{_COMPARED}\s?{_NUMBER}))"
-)
-_CLOSED = re.compile(r"(?:[\s~$]|\\[ ,;:!])*[})]")
-_END = re.compile(r"(?:[\s~$.]|\\[ ,;:!])*\Z")
-_NEXT = re.compile(rf"{_GAP}{{0,8}}(?:[,;]|\b(?:and|or)\b){_GAP}{{0,8}}\S")
-_THEN = re.compile(rf"{_GAP}{{0,8}}[,:]{_GAP}{{0,8}}(?=\S)")
-_WHOLE = re.compile(r"(?:all|any|every|each|\})[\s}]+integer|\\mathbb\s?\{?Z(?!\}?\s?[_^])|ℤ")
+_VARIABLES, _OTHER, _DOMAIN = map(_TABLES.pattern, ("variables", "other", "domain"))
+_CLOSING, _END, _WHOLE = map(_TABLES.pattern, ("closing", "end", "whole"))
+_NEXT, _THEN = map(_TABLES.pattern, ("next", "then"))
 _COMMAND = re.compile(r"\\[A-Za-z]+")
-_WORD = re.compile("[a-z]+")
-_NEUTRAL = frozenset(["possible", "given", "the", "value", "values", "of", "number", "numbers"])
+_NEUTRAL = _TABLES.words("neutral")
 _MOST = 8  # remarks of one answer
 
 
@@ -325,7 +141,7 @@ def _remark(text: str, word: re.Match[str]) -> Remark | None:
         return None
     domain = _DOMAIN.match(text, variables.end())
     end = domain.end() if domain else variables.end()
-    while (open_ := _opened(text[start:end])) > 0 and (closed := _CLOSED.match(text, end)):
+    while (open_ := _opened(text[start:end])) > 0 and (closed := _CLOSING.match(text, end)):
         end = closed.end()
     if open_ or (variables["bound"] and (variables["others"] or (domain and domain["set"]))):
         return None
@@ -333,7 +149,7 @@ def _remark(text: str, word: re.Match[str]) -> Remark | None:
     low, inside = variables["bound"] or "", (domain["set"] if domain else "") or ""
     high = (domain["bound"] if domain else "") or ""
     words = _COMMAND.sub(" ", kind[0]).casefold().replace("-", "") if kind else ""
-    kinds = frozenset(_WORD.findall(words)) - _NEUTRAL
+    kinds = frozenset(re.findall("[a-z]+", words)) - _NEUTRAL
     remark = Remark(names, kinds, inside, f"{low}x{high}" if low or high else "", start, end)
     body = text[:start].strip()
     if not body:  # "For all x, f(x) = 1"
@@ -352,33 +168,13 @@ def _opened(text: str) -> int:
     return sum(map(text.count, "({")) - sum(map(text.count, ")}"))
 
 
-_MONTHS = [
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-]  # fmt: skip
+_MONTHS, _DAYS = map(_TABLES.listed, ("months", "days"))
 _MONTH_NUMBERS = {name: n for n, month in enumerate(_MONTHS, 1) for name in (month, month[:3])}
 _MONTH_NUMBERS |= {"sept": 9}
-_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-_MONTH = r"(?P<month>[A-Za-z]{3,9})\.?"
-_DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
-_YEAR = r"(?P<year>[0-9]{4})"
-_DATES = [
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"{_MONTH}\s*{_DAY}(?:\s*,?\s*{_YEAR})?",
-        rf"(?:the\s+)?{_DAY}\s*(?:of\s+)?{_MONTH}(?:\s*,?\s*{_YEAR})?",
-        rf"{_MONTH},?\s+{_YEAR}",
-        rf"{_YEAR}[-/](?P<month>[0-9]{{1,2}})[-/]{_DAY}",
-        rf"(?P<month>[0-9]{{1,2}})/{_DAY}/{_YEAR}",
-    )
-]
+_SPELLINGS = ("month first", "day first", "month alone", "year first", "numerals")
+_DATES = [_TABLES.pattern(spelling) for spelling in _SPELLINGS]
 _WEEKDAY = re.compile(rf"({'|'.join(_DAYS)}),?\s+(?=\S)", re.IGNORECASE)
-_TIME = re.compile(
-    r"(?:at\s+)?(?P<hour>[0-9]{1,2})(?:[:.](?P<minute>[0-9]{2}))?(?::(?P<second>[0-9]{2}))?\s*"
-    r"(?P<half>a\.?\s?m\.?|p\.?\s?m\.?|noon|midnight|o['\u2019]?clock)?"
-    r"(?:\s+in\s+the\s+(?:morning|afternoon|evening)|\s+at\s+night)?",
-    re.IGNORECASE,
-)
+_TIME = _TABLES.pattern("time")
 _HALVES = {"noon": "pm", "midnight": "am"}
 _PARTS_OF_DAY = {"morning": "am", "afternoon": "pm", "evening": "pm", "night": "pm"}
 _LONGEST = 40  # characters of a date or a time
@@ -391,7 +187,7 @@ def moment(text: str) -> Node | None:
     after midnight, and, where it could be one, the ratio that `2:30` also is.
     """
     text = " ".join(text.split())
-    if len(text) > _LONGEST or _DIGIT.search(text) is None:
+    if len(text) > _LONGEST or re.search("[0-9]", text) is None:
         return {"noon": _clock(12, 0), "midnight": _clock(0, 0)}.get(text.casefold())
     return _time(text) or _date(text)
 

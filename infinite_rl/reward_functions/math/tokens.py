@@ -11,14 +11,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ..word_tables import WordTables
 from .bounds import MAX_DEPTH, MAX_TOKENS, OverBudget, Unparsed
 from .tree import Node, expression
 from .units import CURRENCIES, is_unit
-
-
-def words(text: str) -> frozenset[str]:
-    """The words of a table that is written as one text."""
-    return frozenset(text.split())
 
 
 class Token(NamedTuple):
@@ -29,75 +25,25 @@ class Token(NamedTuple):
     spaced: bool = False  # white space stands before it
 
 
-FUNCTIONS = words(
-    "sin cos tan cot sec csc arcsin arccos arctan asin acos atan sinh cosh tanh ln log lg exp "
-    "sqrt abs floor ceil cbrt cis"
-)
-SELECTIONS = words("max min gcd lcm")  # one number of several
-_ALIASES = {
-    "gcf": "gcd", "hcf": "gcd", "asin": "arcsin", "acos": "arccos", "atan": "arctan",
-    "ceiling": "ceil",
-}  # fmt: skip
-CONSTANTS = {"pi": "pi", "infty": "inf", "infinity": "inf", "inf": "inf", "oo": "inf"}
-GREEK = words(
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi "
-    "rho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Sigma Phi Psi Omega "
-    "ell hbar"
-)
-_COMMANDS = {
-    "frac": "frac", "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "sqrt": "sqrt",
-    "surd": "surd", "binom": "binom", "dbinom": "binom", "tbinom": "binom", "begin": "begin",
-    "end": "finish", "emptyset": "empty", "varnothing": "empty", "overline": "bar", "bar": "bar",
-    "boxed": "boxed", "circ": "circ", "degree": "degree", "pmod": "pmod", "sum": "total",
-    "prod": "product", "lim": "limit", "int": "int",
-}  # fmt: skip
-_OPERATORS = {
-    "cdot": "*", "times": "*", "ast": "*", "div": "/", "pm": "pm", "mp": "mp", "le": "<=",
-    "leq": "<=", "leqslant": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=", "lt": "<",
-    "gt": ">", "ne": "!=", "neq": "!=", "in": "in", "cup": "cup", "cap": "cap", "lbrace": "\\{",
-    "rbrace": "\\}", "lvert": "|", "rvert": "|", "vert": "|", "mid": "|", "lfloor": "lfloor",
-    "rfloor": "rfloor", "lceil": "lceil", "rceil": "rceil", "langle": "(", "rangle": ")",
-    "lbrack": "[", "rbrack": "]", "lor": "or", "vee": "or", "land": "and", "wedge": "and",
-    "equiv": "equiv", "setminus": "minus", "backslash": "minus", "bmod": "mod", "mod": "mod",
-    "colon": ":", "to": "to", "rightarrow": "to", "choose": "choose",
-}  # fmt: skip
-_WORD_OPERATORS = {**{word: word for word in words("and or pm mod to")}, "percent": "%"}
-_SPACING = words(
-    "left right middle big Big bigg Bigg bigl bigr Bigl Bigr quad qquad displaystyle textstyle "
-    "limits underline hspace thinspace enspace large Large LARGE huge Huge small normalsize "
-    "scriptstyle"
-)
-_FONTS = words("mathbf mathit mathcal mathbb boldsymbol bm mathsf mathfrak")
-_ARROWS = {"vec": "vec", "overrightarrow": "vec", "hat": "hat", "widehat": "hat"}
-_ARROWS |= {"overleftrightarrow": "line"}
+VOCABULARY = WordTables(__file__)
+FUNCTIONS, SELECTIONS, GREEK = map(VOCABULARY.words, ("functions", "selections", "greek"))
+CONSTANTS, _ALIASES = VOCABULARY.mapping("constants"), VOCABULARY.mapping("aliases")
+_COMMANDS, _OPERATORS = VOCABULARY.mapping("structures"), VOCABULARY.mapping("operators")
+_WORD_OPERATORS = VOCABULARY.mapping("word operators")
+_SPACING, _TEXTS = VOCABULARY.words("spacing"), VOCABULARY.words("texts")
+_FONTS, _BOLD = VOCABULARY.words("fonts"), VOCABULARY.words("bold")
+_ARROWS = VOCABULARY.mapping("arrows")
 _UNDER_ARROW = re.compile(r"\\?([A-Za-z]+)(_.*)?")
-_BOLD = words("mathbf boldsymbol bm")
-_TEXTS = words("text textbf textit textrm mbox hbox texttt textsf")
-
 _UNICODE = str.maketrans(
     {
-        "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "×": "*", "·": "*", "⋅": "*", "∙": "*",
-        "∗": "*", "÷": "/", "∕": "/", "⁄": "/", "√": "\\surd ", "∛": "\\cbrt ", "π": "\\pi ",
-        "∞": "\\infty ", "≤": "<=", "⩽": "<=", "≥": ">=", "⩾": ">=", "≠": "!=", "∈": "\\in ",
-        "∪": "\\cup ", "∩": "\\cap ", "±": "\\pm ", "∓": "\\mp ", "°": "\\degree ",
-        "∅": "\\emptyset ", "θ": "\\theta ", "α": "\\alpha ", "β": "\\beta ", "γ": "\\gamma ",
-        "λ": "\\lambda ", "μ": "\\mu ", "φ": "\\varphi ", "ω": "\\omega ", "σ": "\\sigma ",
-        "τ": "\\tau ", "δ": "\\delta ", "ρ": "\\rho ", "ħ": "\\hbar ",
-        "ℯ": "e", "ⅈ": "i", "′": "'", "″": "''",
-        "½": "\\frac{1}{2}", "⅓": "\\frac{1}{3}", "⅔": "\\frac{2}{3}", "¼": "\\frac{1}{4}",
-        "¾": "\\frac{3}{4}", "⅕": "\\frac{1}{5}", "⅖": "\\frac{2}{5}", "⅗": "\\frac{3}{5}",
-        "⅘": "\\frac{4}{5}", "⅙": "\\frac{1}{6}", "⅛": "\\frac{1}{8}", "⅜": "\\frac{3}{8}",
-        "⅝": "\\frac{5}{8}", "⅞": "\\frac{7}{8}", "％": "%", "\u00a0": " ", "\u2009": "\\,",
-        "\u202f": "\\,", "\u200a": "\\,", "‖": "|", "∫": "\\int ", "“": '"', "”": '"', "’": "'",
-        "≡": "\\equiv ", "∖": "\\setminus ", "ℝ": "\\mathbb{R}", "ℤ": "\\mathbb{Z}",
-        "ℕ": "\\mathbb{N}", "ℚ": "\\mathbb{Q}", "ℂ": "\\mathbb{C}", "∣": "|", "…": "...",
-        "∨": "\\lor ", "∧": "\\land ", "∑": "\\sum ", "∏": "\\prod ", "⟨": "\\langle ",
-        "⟩": "\\rangle ", "＝": "=", "＋": "+", "，": ",", "（": "(", "）": ")",
-        "⅐": "\\frac{1}{7}", "⅑": "\\frac{1}{9}", "⅒": "\\frac{1}{10}", "⅚": "\\frac{5}{6}",
-        "℃": "°\\text{C}", "º": "\\degree ", "→": "\\to ",
-        "⌊": "\\lfloor ", "⌋": "\\rfloor ", "⌈": "\\lceil ", "⌉": "\\rceil ",
+        **dict.fromkeys("\u2009\u202f\u200a", "\\,"),
+        "\u00a0": " ",
+        **{
+            character: f"{text} " if re.fullmatch(r"\\[a-z]+", text) else text
+            for character, text in VOCABULARY.mapping("characters").items()
+        },
     }
-)  # fmt: skip
+)
 _SUPERSCRIPTS = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿˣ]+")
 _SUBSCRIPTS = re.compile("[₀₁₂₃₄₅₆₇₈₉]+")
 _UP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿˣ", "0123456789+-nx")
