@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from types import FrameType
 from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from labelled import assert_none
 
 from infinite_rl import layout
 from infinite_rl.parsing import heads as parser_heads
@@ -27,18 +29,11 @@ parse = ExampleParser.parse_text
 
 PIECES = [
     *("[PROMPT]", "[ANSWER]", "[RESPONSE]", "## Prompt", "**Answer:**", "Response:", "[input]"),
-    *(
-        "<answer>",
-        "</answer>",
-        "<Answer x=1>",
-        "[answer]",
-        "[/answer]",
-        "&lt;answer&gt;",
-        "`answer`",
-    ),
-    *("<summary>", "</answer", "<answer/>", "<think>", "</think>", "[THINK]", "◁/think▷"),
-    *("```", "```python", "````", "~~~", "```json", "`", "[1, 2]", "[x for x in y]", '"', "'"),
-    *("\n", "\n\n", "\r\n", " ", "---", "text", "42", "{}", "\ufeff", "<|im_end|>", "\x00", "é"),
+    *("<answer>", "</answer>", "<Answer x=1>", "[answer]", "[/answer]", "&lt;answer&gt;"),
+    *("`answer`", "<summary>", "</answer", "<answer/>", "<think>", "</think>", "[THINK]"),
+    *("◁/think▷", "```", "```python", "````", "~~~", "```json", "`", "[1, 2]", "[x for x in y]"),
+    *('"', "'", "\n", "\n\n", "\r\n", " ", "---", "text", "42", "{}", "\ufeff", "<|im_end|>"),
+    *("\x00", "é"),
 ]
 ugly = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=40).map("".join)
 plain = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\r"), max_size=200)
@@ -53,7 +48,7 @@ def is_clean(text: str) -> bool:
 
 
 @given(ugly | st.text() | st.none())
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_no_text_raises(text: str | None) -> None:
     parsed = parse(text)
     assert isinstance(parsed, Parsed)
@@ -63,7 +58,7 @@ def test_no_text_raises(text: str | None) -> None:
 
 
 @given(clean, clean, clean)
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_a_clean_sample_comes_back(prompt: str, answer: str, response: str) -> None:
     assume(all(map(is_clean, (prompt, answer, response))))
     assume(not re.search(r"([-*_=])\1\1\Z|\A([-*_=])\2\2", prompt))
@@ -116,27 +111,11 @@ def test_a_closed_block_is_cut_from_the_text_with_its_fences(text: str) -> None:
             assert source.endswith(source[:3])
 
 
-HOSTILE = {
-    "opening tags": "<answer>",
-    "cut tags": "<answer",
-    "closing tags": "</answer>",
-    "thoughts on one line": "</think>",
-    "thoughts": "<think>\n",
-    "backticks": "`",
-    "fences": "```\n",
-    "languages": "```python\n",
-    "brackets": "[",
-    "heads": "[PROMPT]\n",
-    "labels": "answer: \n",
-    "head stems": "[PROMPT",
-    "spaces": "<" + 40 * " ",
-    "attributes": "<answer a=",
-    "escapes": "&lt;",
-    "end marks": "<|im_end|>",
-    "stars": "**",
-    "digits": "1.",
-    "quotes": '"<answer>"',
-}
+HOSTILE = [
+    *("<answer>", "<answer", "</answer>", "</think>", "<think>\n", "`", "```\n", "```python\n"),
+    *("[", "[PROMPT]\n", "answer: \n", "[PROMPT", "<" + 40 * " ", "<answer a=", "&lt;"),
+    *("<|im_end|>", "**", "1.", '"<answer>"'),
+]
 
 
 def lines_run(text: str) -> int:
@@ -162,22 +141,26 @@ def lines_run(text: str) -> int:
     return count
 
 
-@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
-def test_twice_the_text_is_twice_the_work(piece: str) -> None:
-    assert lines_run(piece * 800) <= 2.2 * lines_run(piece * 400) + 200
+def test_twice_the_text_is_twice_the_work() -> None:
+    work = {piece: [lines_run(piece * count) for count in (400, 800)] for piece in HOSTILE}
+    assert_none(case for case in work.items() if case[1][1] > 2.2 * case[1][0] + 200)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_megabyte_ends(piece: str) -> None:
-    # A quadratic scan would take hours here; the time limit of the test run would show it.
-    parse(piece * (1_000_000 // len(piece)))
-    ExampleParser.extract_answer_tags("<answer>" + piece * (1_000_000 // len(piece)))
+def test_long_hostile_texts_end() -> None:
+    """A scan takes a second at most; a quadratic one would take minutes."""
+    seconds = {}
+    for piece in HOSTILE:
+        began = time.process_time()
+        parse(piece * (250_000 // len(piece)))
+        ExampleParser.extract_answer_tags("<answer>" + piece * (250_000 // len(piece)))
+        seconds[piece] = time.process_time() - began
+    assert_none(case for case in seconds.items() if case[1] > 6)
 
 
 @pytest.mark.slow
 @given(ugly, ugly, ugly)
-@settings(max_examples=1000)
+@settings(max_examples=400)
 def test_a_plain_pair_is_read_in_one_step_as_by_rule(before: str, content: str, after: str) -> None:
     text = f"{before}<answer>{content}</answer>{after}"
     quickly = markup._one_plain_pair(text, "answer")
