@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -74,32 +74,26 @@ def rubric(cases: Sequence[Case]) -> list[float | None]:
     return asyncio.run(score())
 
 
-# Each caller, and what it gives where there is no verdict.
-CALLERS: list[tuple[Caller, float | None]] = [
-    (trl, None),
-    (trl_columns, None),
-    (verl, 0.0),
-    (verl_batch, 0.0),
-    (rubric, 0.0),
-]
+# What each caller gives where there is no verdict, and the situations that it is called in. All of
+# them have the same scorer: one is called in every situation, the others by many threads at once.
+CALLERS: Mapping[Caller, tuple[float | None, Sequence[str]]] = {
+    trl: (None, list(SITUATIONS)),
+    trl_columns: (None, ["a thread pool"]),
+    verl: (0.0, ["a thread pool"]),
+    verl_batch: (0.0, ["a thread pool"]),
+    rubric: (0.0, ["asyncio"]),
+}
 
 
 @pytest.mark.slow
-def test_the_cases_are_what_they_claim_to_be() -> None:
-    assert {name: score.status for name, score in zip(CASES, native(), strict=True)} == {
-        name: case.status for name, case in CASES.items()
-    }
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("situation", SITUATIONS)
-@pytest.mark.parametrize(
-    ("call", "absent"), CALLERS, ids=lambda each: getattr(each, "__name__", "")
-)
-def test_the_trainer_gets_the_native_score(
-    call: Caller, absent: float | None, situation: str
-) -> None:
-    assert found(call, situation) == due(absent)
+@pytest.mark.parametrize("call", CALLERS)
+def test_the_trainer_gets_the_native_score(call: Caller) -> None:
+    statuses = {name: score.status for name, score in zip(CASES, native(), strict=True)}
+    assert statuses == {name: case.status for name, case in CASES.items()}
+    absent, situations = CALLERS[call]
+    assert {each: found(call, each) for each in situations} == dict.fromkeys(
+        situations, due(absent)
+    )
 
 
 # --- what the trainer gets -----------------------------------------------------------------------

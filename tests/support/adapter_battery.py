@@ -100,7 +100,12 @@ CASES: Mapping[str, Case] = {
 def native() -> list[RewardFunctionScore]:
     """What the rewards themselves say of the cases."""
     rewards = get_reward_functions(TIMEOUT)
-    return [rewards[case.sample.type].score(case.sample, case.completion) for case in ALL]
+    with ThreadPoolExecutor(8) as pool:
+        return list(
+            pool.map(
+                lambda case: rewards[case.sample.type].score(case.sample, case.completion), ALL
+            )
+        )
 
 
 ALL = tuple(CASES.values())
