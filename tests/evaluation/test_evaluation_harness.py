@@ -158,14 +158,8 @@ def test_it_really_runs_on_a_model_and_a_task_of_this_machine(
     task = TASK.format(file=tmp_path / "sums.jsonl")
     (tmp_path / "tasks" / "tiny.yaml").write_text(task)
     words = ["evaluate", "--harness", "lm_eval", "--model", str(model), "--tasks", "tiny_sums"]
-    words += [
-        "--prompt_template",
-        "plain",
-        "--include_path",
-        str(tmp_path / "tasks"),
-        "--device",
-        "cpu",
-    ]
+    words += ["--prompt_template", "plain", "--include_path", str(tmp_path / "tasks")]
+    words += ["--device", "cpu"]
     words += ["-o", str(tmp_path / "out"), "--limit", "10", "--few_shot", "1"]
     assert cli.main([*words, "--max_new_tokens", "6", "--dtype", "float32"]) == 0
     shown = capsys.readouterr().out
@@ -175,8 +169,10 @@ def test_it_really_runs_on_a_model_and_a_task_of_this_machine(
     assert cells[3:6] == ["10", "1", "6"] and cells[6] != "unknown"
     assert "backend hf, seed 42" in shown and "lm_eval run" in shown
     assert (tmp_path / "out" / "lm_eval.md").read_text() == shown
-    with pytest.raises(InfiniteRLError, match="lm_eval failed .*see .*lm_eval.log"):
-        harness.run_harness(config(model=str(model), tasks=["none"], out=str(tmp_path / "b")))
+    whole = harness.command
+    monkeypatch.setattr(harness, "command", lambda told: [*whole(told), "--num_fewshot", "x"])
+    with pytest.raises(InfiniteRLError, match=r"lm_eval failed \(.*--num_fewshot.*; see .*lm_eval.log"):
+        harness.run_harness(config(model=str(model), out=str(tmp_path / "b")))
 
 
 def test_a_tokenizer_that_cannot_be_loaded_is_told_before_lm_eval_runs(
