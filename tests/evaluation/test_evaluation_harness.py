@@ -171,7 +171,7 @@ def test_it_really_runs_on_a_model_and_a_task_of_this_machine(
     assert (tmp_path / "out" / "lm_eval.md").read_text() == shown
     whole = harness.command
     monkeypatch.setattr(harness, "command", lambda told: [*whole(told), "--num_fewshot", "x"])
-    with pytest.raises(InfiniteRLError, match=r"lm_eval failed \(.*--num_fewshot.*; see .*lm_eval.log"):
+    with pytest.raises(InfiniteRLError, match=r"lm_eval failed \(.*--num_fewshot.*; see .*log"):
         harness.run_harness(config(model=str(model), out=str(tmp_path / "b")))
 
 
