@@ -28,8 +28,8 @@ from ..generation.progress import Progress
 from ..inference.budget import KNOWN_AFTER, Estimate, Spending
 from ..providers.rate_limit import RateLimiterStats
 from ..types import Usage
+from .terminal import Lines
 
-PLAIN_EVERY_S = 5.0  # between two lines where there are no bars
 _PICTURES_A_S = 4
 _NARROW = 60  # columns under which bars would push out the numbers
 _LONGEST_NAME = 20  # columns of a family's
@@ -193,32 +193,42 @@ def has_room(console: Console) -> bool:
     return console.is_terminal and console.width >= _NARROW
 
 
-class LiveDisplay:
-    """A bar per family, and under them the lines of `standing`."""
+class RunDisplay:
+    """What is shown of a generation: a bar per family over the lines of `standing`, or one line."""
 
-    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
-        self._console, self._clock = console, clock
+    def __init__(self, console: Console) -> None:
+        self._console, self._say = console, Lines()
         self._progress: Progress | None = None
         self._start = 0.0
-        self.live = Live(
-            get_renderable=self._picture, console=console, refresh_per_second=_PICTURES_A_S
-        )
 
     def __call__(self, progress: Progress) -> None:
-        self._start = self._start or self._clock()  # the first call: the run begins
+        self._start = self._start or time.monotonic()  # the first call: the run begins
+        if not has_room(self._console):
+            self._say(lambda: self.line(progress))
+            return
         # Pictures are drawn in another thread, while the run changes its counters.
         self._progress = deepcopy(progress)
 
-    def _picture(self) -> RenderableType:
-        progress = self._progress
-        if progress is None:
+    def _standing(self, progress: Progress) -> list[str]:
+        return standing(progress, time.monotonic() - self._start)
+
+    def line(self, progress: Progress) -> str:
+        """All of it in one line."""
+        counts = (f"{name} {rows:,}/{wanted:,}" for name, rows, wanted, _ in _bars(progress))
+        return "; ".join([", ".join(counts), *self._standing(progress)])
+
+    def picture(self) -> RenderableType:
+        """The latest progress, drawn."""
+        if self._progress is None:
             return Group()
-        lines = standing(progress, self._clock() - self._start)
+        lines = self._standing(self._progress)
         texts = (Text(line, style="dim", overflow="fold") for line in lines)
-        return Group(self._grid(progress), *texts)
+        return Group(self._grid(self._progress), *texts)
 
     def _grid(self, progress: Progress) -> Table:
         bars = [*_bars(progress)]
+        if len(bars) > 1:
+            bars.append(("all", progress.rows, sum(progress.targets.values()), ""))
         counts = [f"{completed:,}/{total:,}" for _, completed, total, _ in bars]
         names = [Text(name) for name, *_ in bars]
         for name in names:
@@ -233,46 +243,25 @@ class LiveDisplay:
         return grid
 
 
-def _bars(progress: Progress, total: bool = True) -> Iterator[tuple[str, int, int, str]]:
-    """A name, the rows that are there and wanted, and a note, for each family and for all."""
-    wanted = {family: target for family, target in progress.targets.items() if target}
-    for family, target in wanted.items():
-        completed = progress.present[family] + progress.accepted[family]
-        yield family, completed, target, "given up" if family in progress.given_up else ""
-    if total and len(wanted) > 1:
-        yield "all", progress.rows, sum(progress.targets.values()), ""
-
-
-class PlainDisplay:
-    """A line every few seconds."""
-
-    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
-        self._console, self._clock = console, clock
-        self._start = self._last = 0.0
-
-    def __call__(self, progress: Progress) -> None:
-        now = self._clock()
-        if not self._start:  # the first call: the run begins
-            self._start = self._last = now
-        if now - self._last < PLAIN_EVERY_S:
-            return
-        self._last = now
-        counts = (f"{name} {rows:,}/{wanted:,}" for name, rows, wanted, _ in _bars(progress, False))
-        line = "; ".join([", ".join(counts), *standing(progress, now - self._start)])
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+def _bars(progress: Progress) -> Iterator[tuple[str, int, int, str]]:
+    """A name, the rows that are there and wanted, and a note, for each family."""
+    for family, target in progress.targets.items():
+        if target:
+            completed = progress.present[family] + progress.accepted[family]
+            yield family, completed, target, "given up" if family in progress.given_up else ""
 
 
 @contextmanager
 def display(console: Console, *, quiet: bool = False) -> Iterator[Callable[[Progress], None]]:
     """The display of a generation that fits the console; it is called with the progress."""
+    show = RunDisplay(console)
     if quiet:
         yield lambda _: None
     elif has_room(console):
-        live = LiveDisplay(console)
-        with live.live:
-            yield live
+        with Live(get_renderable=show.picture, console=console, refresh_per_second=_PICTURES_A_S):
+            yield show
     else:
-        yield PlainDisplay(console)
+        yield show
 
 
 # --- training ------------------------------------------------------------------------------------
@@ -314,31 +303,20 @@ class _NotedBars(Bars):
         yield Text(self.note, style="dim", no_wrap=True, overflow="ellipsis")
 
 
-class TrainingLines:
-    """A line every few seconds, and one for the last step."""
-
-    def __init__(self, console: Console, steps: int, first_step: int) -> None:
-        self._console, self._steps, self._first_step = console, steps, first_step
-        self._start = self._last = time.monotonic()
-
-    def __call__(self, step: int, values: Mapping[str, Any]) -> None:
-        now = time.monotonic()
-        if now - self._last < PLAIN_EVERY_S and step < self._steps:
-            return
-        self._last = now
-        left = (now - self._start) / max(1, step - self._first_step) * (self._steps - step)
-        parts = (f"step {step}/{self._steps}", numbers(values), left and f"{left:.0f} s left")
-        line = ", ".join(part for part in parts if part)
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
 @contextmanager
 def training_display(
     console: Console, steps: int, first_step: int = 0
 ) -> Iterator[Callable[[int, Mapping[str, Any]], None]]:
-    """The display of a run of `steps`, of which `begun` are done; it is called with each step."""
+    """The display of a run of `steps`, of which the first ones are done; called with each step."""
     if not has_room(console):
-        yield TrainingLines(console, steps, first_step)
+        say, start = Lines(), time.monotonic()
+
+        def on_step(step: int, values: Mapping[str, Any]) -> None:
+            left = (time.monotonic() - start) / max(1, step - first_step) * (steps - step)
+            parts = (f"step {step}/{steps}", numbers(values), left and f"{left:.0f} s left")
+            say(lambda: ", ".join(part for part in parts if part), last=step >= steps)
+
+        yield on_step
         return
     bars = _NotedBars(
         TextColumn("{task.description}"),
@@ -348,9 +326,9 @@ def training_display(
     )
     task = bars.add_task("step", total=steps, completed=first_step)
 
-    def on_step(step: int, values: Mapping[str, Any]) -> None:
+    def on_bar(step: int, values: Mapping[str, Any]) -> None:
         bars.note = numbers(values)
         bars.update(task, completed=step)
 
     with bars:
-        yield on_step
+        yield on_bar

@@ -13,8 +13,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
+from functools import partial
 from numbers import Integral, Real
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO, TypeVar
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 DONE, NOT_DONE, WRONG_USAGE, UNDER_WAY, INTERRUPTED = 0, 1, 2, 3, 130
-_LINE_EVERY_S = 5.0
+LINE_EVERY_S = 5.0  # where no live picture can be drawn
 
 
 def plain(text: str) -> str:
@@ -140,33 +141,40 @@ def hide_progress_of_others() -> None:
         bars.disable_progress_bar()  # type: ignore[no-untyped-call]  # it has no types
 
 
+class Lines:
+    """Prints how far a job is, where no live picture can be drawn: a line every few seconds.
+
+    The line is made when it is printed; none is printed twice. With `last` it is printed at once.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._last, self._text = threading.Lock(), time.monotonic(), ""
+
+    def __call__(self, line: Callable[[], str], *, last: bool = False) -> None:
+        with self._lock:
+            early = time.monotonic() - self._last < LINE_EVERY_S and not last
+            if early or (text := line()) == self._text:
+                return
+            self._last, self._text = time.monotonic(), text
+            print(text, file=sys.stderr, flush=True)
+
+
+@dataclass
 class _Count:
     """How far a long job is, and what else there is to say of it."""
 
-    def __init__(self, what: str, more: Callable[[], str]) -> None:
-        self._what, self._more, self._count = what, more, -1
-        self._lock, self._last, self._text = threading.Lock(), time.monotonic(), ""
-
-    def __call__(self, count: int) -> None:
-        self._count = count
+    what: str
+    more: Callable[[], str]
+    count: int = -1
 
     def __str__(self) -> str:
-        so_far = self._what if self._count < 0 else f"{self._what}: {self._count}"
-        return ", ".join(filter(None, (so_far, self._more())))
+        so_far = self.what if self.count < 0 else f"{self.what}: {self.count}"
+        return ", ".join(filter(None, (so_far, self.more())))
 
     def __rich__(self) -> Text:  # called for each picture of a live display
         from rich.text import Text
 
         return Text(str(self))
-
-    def line(self, count: int | None = None) -> None:
-        """Say how far it is, where the last line was some seconds ago and said something else."""
-        self._count = self._count if count is None else count
-        with self._lock:
-            if time.monotonic() - self._last < _LINE_EVERY_S or (text := str(self)) == self._text:
-                return
-            self._last, self._text = time.monotonic(), text
-            print(text, file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -178,22 +186,26 @@ def counting(what: str, more: Callable[[], str] = str) -> Iterator[Callable[[int
     """
     from rich.console import Console
 
-    console, count = Console(stderr=True), _Count(what, more)
+    console, state, say = Console(stderr=True), _Count(what, more), Lines()
     if console.is_terminal:
-        with console.status(count):
-            yield count
+        with console.status(state):
+            yield partial(setattr, state, "count")
         return
     over = threading.Event()
 
+    def on_count(count: int) -> None:
+        state.count = count
+        say(state.__str__)
+
     def keep_saying() -> None:
-        while not over.wait(_LINE_EVERY_S):
-            count.line()
+        while not over.wait(LINE_EVERY_S):
+            say(state.__str__)
 
     thread = threading.Thread(target=keep_saying, name="count", daemon=True)
     if more is not str:
         thread.start()
     try:
-        yield count.line
+        yield on_count
     finally:
         over.set()
         if thread.is_alive():

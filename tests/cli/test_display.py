@@ -1,17 +1,18 @@
-"""What a person sees while a run goes on, at every width of a terminal."""
+"""What is seen of a generation and of a training, at every width of a terminal and without one."""
 
 from __future__ import annotations
 
 import io
+import time
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from infinite_rl.cli.display import (
-    LiveDisplay,
-    PlainDisplay,
+    RunDisplay,
     costs,
     display,
     dollars,
@@ -19,9 +20,11 @@ from infinite_rl.cli.display import (
     estimated,
     in_flight,
     lacking,
+    numbers,
     pace,
     planned,
     rejections,
+    training_display,
 )
 from infinite_rl.generation.progress import Progress
 from infinite_rl.inference.budget import Estimate, Spending
@@ -31,6 +34,18 @@ SLOWED = (
     "slowed by the provider to at most 1200 calls a minute (--rpm overrides) and 12 of 64 calls at "
     "once (--max_concurrency bounds)"
 )
+LONG = "a family with a very long name"
+PARTS = (
+    "900,000 rows made (79% of 1,145,000 judged), 245,000 rejected",
+    "wrong 190,000, duplicate 33,000, no completion 12,000, cut off 4,000",
+    "weak verifier 3,000, disagreement 2,000, incomplete 1,000",
+    "$12,345.68 spent, about $18,457.52 in all, $0.0122 a row",
+    "12,345,678,901 tokens in, 6,789,012,345 out",
+    "72.9 rows/s, 3:25:45 gone, about 1:54:18 left; 64 in flight",
+    "calls made again: 429 x120,000, 503 x7,000, timeout x12",
+    SLOWED,
+)
+FREE = Progress({"math": 10}, {"math": 0})
 
 
 def terminal(width: int) -> tuple[Console, io.StringIO]:
@@ -43,121 +58,83 @@ def a_run_with_trouble() -> Progress:
     rejected = {"wrong": 190_000, "duplicate": 33_000, "no completion": 12_000, "cut off": 4_000}
     rejected |= {"weak verifier": 3_000, "disagreement": 2_000, "incomplete": 1_000}
     return Progress(
-        targets={"coding": 1_000_000, "math": 1_000_000, "a family with a very long name": 10},
-        present={"coding": 100_000, "math": 10_000, "a family with a very long name": 0},
+        targets={"coding": 1_000_000, "math": 1_000_000, LONG: 10},
+        present={"coding": 100_000, "math": 10_000, LONG: 0},
         accepted=Counter(coding=400_000, math=500_000),
         rejected=Counter(rejected),
-        in_flight=64,
-        cap=12,
-        most=64,
-        pace=SLOWED,
+        in_flight=64, cap=12, most=64, pace=SLOWED,
         retries=Counter({"429": 120_000, "503": 7_000, "timeout": 12}),
         spending=Spending(1_145_000, Usage(12_345_678_901, 6_789_012_345), 12_345.6789, 0.1),
         given_up={"math": "5 samples in a row failed"},
-    )
+    )  # fmt: skip
 
 
-class Clock:
-    now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def shown_live(width: int, progress: Progress) -> list[str]:
-    """The picture of a live display after 12,345 seconds, line by line."""
-    console, screen = terminal(width)
-    clock = Clock()
-    show = LiveDisplay(console, clock)
-    show(progress)
-    clock.now += 12_345
-    console.print(show._picture())
-    return [line.rstrip() for line in screen.getvalue().split("\n")]
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time in seconds, which a test sets."""
+    now = [1_000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
 
 
-PARTS = (
-    "900,000 rows made (79% of 1,145,000 judged), 245,000 rejected",
-    "wrong 190,000, duplicate 33,000, no completion 12,000, cut off 4,000",
-    "weak verifier 3,000, disagreement 2,000, incomplete 1,000",
-    "$12,345.68 spent, about $18,457.52 in all, $0.0122 a row",
-    "12,345,678,901 tokens in, 6,789,012,345 out",
-    "72.9 rows/s, 3:25:45 gone, about 1:54:18 left; 64 in flight",
-    "calls made again: 429 x120,000, 503 x7,000, timeout x12",
-    SLOWED,
-)
-
-
-@pytest.mark.parametrize("width", [60, 80, 120])
-def test_everything_is_seen_however_long_the_numbers_are(width: int) -> None:
-    lines = shown_live(width, a_run_with_trouble())
-    assert max(map(len, lines)) <= width
-    told = " ".join(" ".join(lines).split())
-    for part in PARTS:
-        assert part in told
-    bars = {
-        name: line for line in lines for name in ("coding", "math", "all") if line.startswith(name)
-    }
-    assert bars["coding"].endswith("500,000/1,000,000")
-    assert bars["math"].split()[-3:] == ["510,000/1,000,000", "given", "up"]
-    assert bars["all"].endswith("1,010,000/2,000,010")
-    assert any(line.startswith("a family with a ver") and line.endswith("0/10") for line in lines)
-    assert all("━━━━" in bar for bar in bars.values())
-
-
-def test_the_last_picture_stays_on_the_screen() -> None:
-    console, screen = terminal(80)
-    with display(console) as show:
+def test_everything_is_seen_however_long_the_numbers_are(clock: list[float]) -> None:
+    for width in (60, 80, 120):
+        console, screen = terminal(width)
+        show, clock[0] = RunDisplay(console), 1_000.0
         show(a_run_with_trouble())
-    assert "245,000 rejected" in " ".join(screen.getvalue().split()[-200:])
+        clock[0] += 12_345
+        console.print(show.picture())
+        lines = [line.rstrip() for line in screen.getvalue().split("\n")]
+        assert max(map(len, lines)) <= width
+        assert width < 80 or len(lines) <= 16, "few enough for a small screen"
+        told = " ".join(" ".join(lines).split())
+        assert not [part for part in PARTS if part not in told]
+        names = ("coding", "math", "all")
+        bars = {name: line for line in lines for name in names if line.startswith(name)}
+        assert bars["coding"].endswith("500,000/1,000,000")
+        assert bars["math"].split()[-3:] == ["510,000/1,000,000", "given", "up"]
+        assert bars["all"].endswith("1,010,000/2,000,010")
+        assert all("━━━━" in bar for bar in bars.values())
+        assert any(line.startswith(LONG[:18]) and line.endswith("0/10") for line in lines)
 
 
-def test_at_80_columns_the_lines_are_few_enough_for_a_small_screen() -> None:
-    assert len(shown_live(80, a_run_with_trouble())) <= 16
+def test_the_last_picture_stays_on_the_screen_and_a_quiet_display_shows_none(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for quiet in (False, True):
+        console, screen = terminal(80)
+        with display(console, quiet=quiet) as show:
+            show(a_run_with_trouble())
+        assert ("245,000 rejected" in " ".join(screen.getvalue().split()[-200:])) is not quiet
+    assert not screen.getvalue() and capsys.readouterr() == ("", "")
 
 
-def test_a_plain_line_says_it_all_once_in_a_while() -> None:
-    """Where there is no terminal, as in a job's log: one line, however long."""
-    lines, clock = io.StringIO(), Clock()
-    plain = PlainDisplay(Console(file=lines, width=60), clock)
-    progress = a_run_with_trouble()
-    for now in (0, 1, 4.9, 12_345, 12_346):
-        clock.now = 1_000 + now
-        plain(progress)
-    (line,) = lines.getvalue().splitlines()
-    counts = "coding 500,000/1,000,000, math 510,000/1,000,000, a family with a very long name 0/10"
-    for part in (counts, *PARTS):
-        assert part in line
-
-
-def test_a_live_display_is_not_disturbed_by_the_run_that_goes_on() -> None:
+def test_a_live_display_is_not_disturbed_by_the_run_that_goes_on(clock: list[float]) -> None:
     """Its pictures are made in a thread of their own: of a copy, which nobody changes."""
-    console, _ = terminal(80)
-    progress = a_run_with_trouble()
-    display = LiveDisplay(console)
-    display(progress)
+    console, screen = terminal(120)
+    show, progress = RunDisplay(console), a_run_with_trouble()
+    show(progress)
     progress.rejected["format"] = progress.spending.calls = 1
     progress.retries["500"] = progress.accepted["coding"] = 1
-    seen = display._progress
-    assert seen and "format" not in seen.rejected and "500" not in seen.retries
-    assert (seen.spending.calls, seen.accepted["coding"]) == (1_145_000, 400_000)
+    clock[0] += 12_345
+    console.print(show.picture())
+    seen = " ".join(screen.getvalue().split())
+    assert not [part for part in PARTS if part not in seen]
 
 
-def test_a_quiet_display_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    console, screen = terminal(80)
-    with display(console, quiet=True) as show:
-        show(a_run_with_trouble())
-    assert not screen.getvalue()
-    assert capsys.readouterr() == ("", "")
-
-
-def test_a_terminal_too_narrow_for_bars_gets_plain_lines() -> None:
-    with display(terminal(40)[0]) as show:
-        assert isinstance(show, PlainDisplay)
-
-
-def test_what_is_no_terminal_gets_plain_lines() -> None:
-    with display(Console(file=io.StringIO(), width=120)) as show:
-        assert isinstance(show, PlainDisplay)
+@pytest.mark.parametrize(
+    "console", [terminal(40)[0], Console(file=io.StringIO(), width=120)], ids=["narrow", "none"]
+)
+def test_without_a_terminal_or_room_for_bars_a_plain_line_says_it_all_once_in_a_while(
+    console: Console, clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with display(console) as show:
+        for now in (0, 1, 4.9, 12_345, 12_346):
+            clock[0] = 1_000 + now
+            show(a_run_with_trouble())
+    (line,) = capsys.readouterr().err.splitlines()
+    counts = f"coding 500,000/1,000,000, math 510,000/1,000,000, {LONG} 0/10"
+    assert not [part for part in (counts, *PARTS) if part not in line]
 
 
 def test_calls_in_flight_say_whether_they_are_slowed() -> None:
@@ -166,16 +143,18 @@ def test_calls_in_flight_say_whether_they_are_slowed() -> None:
     assert in_flight(slowed) == "64 in flight, slowed to 12 of 64 calls at once by the provider"
 
 
-def test_what_costs_nothing_says_nothing_of_cost() -> None:
-    free = replace(a_run_with_trouble(), spending=Spending(9))
-    assert costs(free) == ""
-    unpriced = replace(free, spending=Spending(9, Usage(5, 7), unpriced=9))
+# --- cost ----------------------------------------------------------------------------------------
+
+
+def test_what_a_run_costs_is_told_as_far_as_it_is_known() -> None:
+    unpriced = replace(FREE, spending=Spending(9, Usage(5, 7), unpriced=9))
+    assert costs(replace(FREE, spending=Spending(9))) == ""
     assert costs(unpriced) == "cost unknown (say --price); 5 tokens in, 7 out"
-
-
-def test_before_the_first_row_the_whole_cost_is_the_estimate_of_the_start() -> None:
     plan = Estimate({"math": 10}, 14, Usage(), 2.5, measured=False)
     begun = Progress({"math": 10}, {"math": 0}, estimate=plan, spending=Spending(1, cost=0.5))
+    rejected = replace(begun, rejected=Counter(wrong=9))
+    assert rejected.projected_cost is None
+    assert costs(rejected).startswith("$0.5000 spent, in all unknown until a row is kept; ")
     assert costs(begun).startswith("$0.5000 spent, about $2.5000 in all; ")
     assert begun.cost_per_row is None
     begun.accepted["math"] = 2
@@ -184,12 +163,28 @@ def test_before_the_first_row_the_whole_cost_is_the_estimate_of_the_start() -> N
     assert begun.projected_cost == 0.5, "no more is made of what is given up"
 
 
-def test_where_all_is_rejected_nobody_knows_what_the_whole_will_cost() -> None:
-    plan = Estimate({"math": 10}, 14, Usage(), 0.18, measured=False)
-    begun = Progress({"math": 10}, {"math": 0}, estimate=plan, spending=Spending(9, cost=0.28))
-    begun.rejected["wrong"] = 9
-    assert begun.projected_cost is None
-    assert costs(begun).startswith("$0.2800 spent, in all unknown until a row is kept; ")
+def test_a_small_price_of_a_row_is_no_zero() -> None:
+    amounts = [None, 0.0, 0.000021, 0.00123, 0.5, 12.3456, 12_345.6]
+    assert [dollars(each) for each in amounts] == [
+        "cost unknown (say --price)",
+        *("$0.0000", "$0.000021", "$0.0012", "$0.5000", "$12.35", "$12,345.60"),
+    ]
+
+
+def test_an_estimate_says_what_it_goes_by() -> None:
+    for calls, basis in (
+        (0, "no calls to go by yet"),
+        (12, "12 calls so far, and 20 are enough to go by"),
+        (25, "none of 25 calls has made a row to go by"),
+    ):
+        said = estimated(Estimate({}, 4, Usage(1, 2), 0.5), calls)
+        assert said.startswith(f"estimate, by rule of thumb: {basis}: 4 calls, ")
+    said = estimated(Estimate({}, 14_286, Usage(13_000_260, 21_429_000), 12.5, measured=True))
+    tokens = "13,000,260 tokens in, 21,429,000 out"
+    assert said == f"estimate, by the calls so far: 14,286 calls, {tokens}, $12.50"
+
+
+# --- rows ----------------------------------------------------------------------------------------
 
 
 def test_what_is_not_wanted_is_not_shown_and_one_reason_is_said_once() -> None:
@@ -202,46 +197,20 @@ def test_what_is_not_wanted_is_not_shown_and_one_reason_is_said_once() -> None:
     assert len(lacking(both)) == 2
 
 
-def test_the_models_that_the_cost_is_of_are_named() -> None:
-    said = done(a_run_with_trouble(), models="a, checked by b").splitlines()
-    assert said[3].endswith("$12,345.68, $0.0122 a row (a, checked by b)")
-
-
-@pytest.mark.parametrize(
-    ("calls", "basis"),
-    [
-        (0, "no calls to go by yet"),
-        (12, "12 calls so far, and 20 are enough to go by"),
-        (25, "none of 25 calls has made a row to go by"),
-    ],
-)
-def test_an_estimate_says_why_it_does_not_go_by_the_calls_so_far(calls: int, basis: str) -> None:
-    said = estimated(Estimate({}, 4, Usage(1, 2), 0.5), calls)
-    assert said.startswith(f"estimate, by rule of thumb: {basis}: 4 calls, ")
-
-
-def test_a_small_price_of_a_row_is_no_zero() -> None:
-    amounts = [None, 0.0, 0.000021, 0.00123, 0.5, 12.3456, 12_345.6]
-    assert [dollars(each) for each in amounts] == [
-        "cost unknown (say --price)",
-        *("$0.0000", "$0.000021", "$0.0012", "$0.5000", "$12.35", "$12,345.60"),
-    ]
-
-
 def test_a_slow_pace_is_told_by_the_minute() -> None:
-    slow = Progress({"math": 10}, {"math": 0}, accepted=Counter(math=3))
+    slow = replace(FREE, accepted=Counter(math=3))
     assert pace(slow, 0.4) == "0:00:00 gone"
     assert pace(slow, 60) == "3.0 rows/min, 0:01:00 gone, about 0:02:20 left"
 
 
-def test_the_end_says_what_was_made_stopped_repeated_and_paid() -> None:
-    said = done(a_run_with_trouble()).splitlines()
+def test_the_end_says_what_was_made_stopped_repeated_and_paid_and_for_which_models() -> None:
+    said = done(a_run_with_trouble(), models="a, checked by b").splitlines()
     assert said[0].startswith("rows made: 900000, there before: 110000, 245,000 rejected (wrong ")
     assert said[0].endswith(", incomplete 1,000), acceptance rate 79%")
     assert said[1:] == [
         "calls answered: 0, repeated: 127012 (429 x120,000, 503 x7,000, timeout x12)",
         "wrong answers stopped by independent solutions: 2000",
-        "12,345,678,901 tokens in, 6,789,012,345 out, $12,345.68, $0.0122 a row",
+        "12,345,678,901 tokens in, 6,789,012,345 out, $12,345.68, $0.0122 a row (a, checked by b)",
         SLOWED,
     ]
     nothing = Progress({"math": 1}, {"math": 1})
@@ -249,14 +218,54 @@ def test_the_end_says_what_was_made_stopped_repeated_and_paid() -> None:
         "rows made: 0, there before: 1, 0 rejected\ncalls answered: 0, repeated: 0"
     )
     assert "wrong answers stopped by independent solutions: 0" in done(nothing, verified=True)
-
-
-def test_rejections_are_counted_by_reason() -> None:
-    assert rejections(Counter()) == "0 rejected"
     assert rejections(Counter(wrong=9, cut=3)) == "12 rejected (wrong 9, cut 3)"
 
 
-def test_an_estimate_of_many_calls_can_be_read() -> None:
-    said = estimated(Estimate({}, 14_286, Usage(13_000_260, 21_429_000), 12.5, measured=True))
-    calls, tokens = "14,286 calls", "13,000,260 tokens in, 21,429,000 out"
-    assert said == f"estimate, by the calls so far: {calls}, {tokens}, $12.50"
+# --- training ------------------------------------------------------------------------------------
+
+STEP = {"reward": 0.5123, "kl": 0.00312, "length": 87.4, "tokens_per_s": 1203.4, "loss": -0.01}
+WORDS = "reward 0.512, loss -0.0100, KL 0.0031, 87 tokens, 1,203 tokens/s"
+STEPS: list[tuple[dict[str, Any], str]] = [
+    (STEP, WORDS),
+    ({"loss": 2, "reward": None, "note": "x"}, "loss 2.0000"),
+    ({}, ""),
+    ({"loss": -1e-9}, "loss 0.0000"),
+    ({"staleness": 0.0, "idle": 0.0}, "0% idle"),
+    ({"staleness": 1.25, "idle": 0.318}, "1.2 updates old, 32% idle"),
+    ({"dropped_groups": 3, "unscored": 2}, "3 groups of equal rewards, 2 unscored"),
+    ({"dropped_groups": 0, "unscored": 0, "filtered": 0}, ""),
+    ({"filtered": 9}, "9 groups of equal rewards passed over"),
+    ({"frac_reward_zero_std": 0.25}, "25% of groups of equal rewards"),
+]
+
+
+def test_a_steps_numbers_are_put_into_words() -> None:
+    assert [numbers(values) for values, _ in STEPS] == [words for _, words in STEPS]
+
+
+def test_a_training_has_a_bar_and_all_numbers() -> None:
+    for width in (70, 80, 120):
+        console, screen = terminal(width)
+        with training_display(console, 200, first_step=50) as show:
+            show(60, STEP)
+        shown = screen.getvalue()
+        assert " 50/200" in shown and " 60/200" in shown and WORDS in shown
+
+
+def test_plain_lines_of_a_training_come_every_few_seconds_and_at_the_end(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The time left is reckoned from the steps of this process."""
+    for console in (terminal(40)[0], Console(file=io.StringIO(), width=120)):
+        with training_display(console, 6) as show:
+            for step in range(1, 7):
+                clock[0] += 2
+                show(step, {"reward": step / 10})
+        with training_display(console, 200, first_step=100) as show:
+            clock[0] += 10
+            show(110, {})
+        assert capsys.readouterr().err.splitlines() == [
+            "step 3/6, reward 0.300, 6 s left",
+            "step 6/6, reward 0.600",
+            "step 110/200, 90 s left",
+        ]

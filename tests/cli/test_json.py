@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import datetime, timezone
 from fractions import Fraction
 from importlib import import_module
@@ -15,56 +15,65 @@ from typing import Any
 import numpy as np
 import openai_server as openai
 import pytest
-from commands import commands
+from commands import Here
 
-from infinite_rl import cli
 from infinite_rl.cli.terminal import Emit
 from infinite_rl.dataset.rows import write
+from infinite_rl.evaluation.metrics import ReportLine
 from infinite_rl.sandbox import runtimes
 from infinite_rl.types import Usage
 
 ROOT = Path(__file__).parents[2]
 LEAK = "A farmer walks along the river with a heavy basket of apples and sells a dozen of them."
+Told = Callable[..., Any]
 
 
-def test_every_command_speaks_to_machines(capsys: pytest.CaptureFixture[str]) -> None:
-    for name in commands():
-        with pytest.raises(SystemExit):
-            cli.main([*name.split(), "--help"])
-        said = capsys.readouterr().out
-        assert "  --json " in said and not re.search(r"--\w+-", said)
+@pytest.fixture
+def told(here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Told:
+    """Runs a line in a folder with rows.jsonl; its object on stdout, after a look at its exit code.
+
+    A server of OpenAI's protocol has a key.
+    """
+    monkeypatch.chdir(tmp_path)
+    prompts = ["What is 2+3?", "What is 2 + 3", "What is 2+4?", LEAK]
+    rows = [
+        {"id": f"r{n}", "type": "math", "prompt": prompt, "answer": "5", "score": n}
+        for n, prompt in enumerate(prompts)
+    ]
+    write(({**r, "response": f"<answer>{5 + r['score'] % 2}</answer>"} for r in rows), "rows.jsonl")
+    write([{"question": LEAK, "answer": "So. #### 5"}], "bench.jsonl")
+
+    def call(line: str, *more: object, code: int = 0) -> Any:
+        done = here(line, *map(str, more), "--json", OPENAI_API_KEY=openai.KEY)
+        assert (done.returncode, done.stdout.count("\n")) == (code, 1), done.stderr
+        return json.loads(done.stdout)
+
+    return call
 
 
 def test_values_are_of_jsons_own_types(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-some-length")
-    values = {
-        "numbers": (1, 2.5, np.int64(3), np.float32(0.5), Fraction(1, 4), True, None),
-        "not_finite": [float("nan"), float("inf"), np.float64("-inf")],
-        "path": Path("a/b"),
-        "time": datetime(2026, 1, 31, tzinfo=timezone.utc),
-        "usage": Usage(1, 2),
-        "secret": "a-key-of-some-length",
-        "surrogate": "\udc80",
-        "by_k": {1: "x"},
+    values: dict[str, tuple[object, object]] = {
+        "numbers": (
+            (1, 2.5, np.int64(3), np.float32(0.5), Fraction(1, 4), True, None),
+            [1, 2.5, 3, 0.5, 0.25, True, None],
+        ),
+        "not_finite": ([float("nan"), float("inf"), np.float64("-inf")], [None] * 3),
+        "path": (Path("a/b"), "a/b"),
+        "time": (datetime(2026, 1, 31, tzinfo=timezone.utc), "2026-01-31T00:00:00+00:00"),
+        "usage": (
+            Usage(1, 2),
+            {"input_tokens": 1, "output_tokens": 2, "cached_tokens": 0, "thinking_tokens": 0},
+        ),
+        "secret": ("a-key-of-some-length", "[key]"),
+        "surrogate": ("\udc80", "\ufffd"),
+        "by_k": ({1: "x"}, {"1": "x"}),
     }
-    Emit(json=True)(values, "a line")
-    assert json.loads(capsys.readouterr().out) == {
-        "numbers": [1, 2.5, 3, 0.5, 0.25, True, None],
-        "not_finite": [None, None, None],
-        "path": "a/b",
-        "time": "2026-01-31T00:00:00+00:00",
-        "usage": {
-            "input_tokens": 1,
-            "output_tokens": 2,
-            "cached_tokens": 0,
-            "thinking_tokens": 0,
-        },
-        "secret": "[key]",
-        "surrogate": "\ufffd",
-        "by_k": {"1": "x"},
-    }
+    Emit(json=True)({name: value for name, (value, _) in values.items()}, "a line")
+    found = json.loads(capsys.readouterr().out)
+    assert found == {name: expected for name, (_, expected) in values.items()}
 
 
 def test_what_libraries_and_child_processes_print_goes_to_stderr(tmp_path: Path) -> None:
@@ -85,286 +94,162 @@ def test_what_libraries_and_child_processes_print_goes_to_stderr(tmp_path: Path)
         ([], "a child\na library\na line\nafterwards 1\n", ""),
     ):
         done = subprocess.run(
-            [sys.executable, "-c", script, *words],
-            env={"PYTHONPATH": str(ROOT)},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+            [sys.executable, "-c", script, *words], env={"PYTHONPATH": str(ROOT)}, cwd=tmp_path,
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
         assert sorted(done.stdout.split("\n")) == sorted(out.split("\n"))
         assert sorted(done.stderr.split("\n")) == sorted(err.split("\n"))
 
 
-@pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Rows to work on, in the folder that paths start from."""
-    monkeypatch.chdir(tmp_path)
-    prompts = ["What is 2+3?", "What is 2 + 3", "What is 2+4?", LEAK]
-    write(
-        [
-            {
-                **{"id": f"r{n}", "type": "math", "prompt": prompt, "answer": "5"},
-                **{"response": f"<answer>{5 + n % 2}</answer>", "score": n},
-            }
-            for n, prompt in enumerate(prompts)
-        ],
-        Path("rows.jsonl"),
-    )
-    write([{"question": LEAK, "answer": "So. #### 5"}], Path("bench.jsonl"))
-    return Path("rows.jsonl")
+# --- rows ----------------------------------------------------------------------------------------
+
+COUNTS: dict[str, dict[str, Any]] = {
+    "data mix rows.jsonl": {
+        "rows": 4, "order": None, "order_out": None,
+        "sources": [{"name": "rows", "rows": 4, "taken": 4, "distinct": 4}],
+    },
+    "data dedup rows.jsonl": {
+        **{"rows": 4, "kept": 3, "exact": 1, "near": 0, "disputed": 0, "report": None},
+    },
+    "data decontaminate rows.jsonl --against bench.jsonl --report leaks.csv": {
+        **{"rows": 4, "kept": 3, "leaks": 1, "report": "leaks.csv"},
+    },
+    "data split rows.jsonl --shares train=1": {
+        **{"rows": 4, "splits": {"train": 4}, "left_out": 0, "unmet": {}},
+    },
+    "score rows.jsonl": {
+        "rows": 4, "there_before": 0, "without_verdict": 0, "unscored": [],
+        "counts": {"math": {"passed": 2, "failed": 2, "unscored": 0}},
+    },
+    "data load gsm8k --path bench.jsonl --split test": {"rows": 1},
+}  # fmt: skip
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> Any:
-    """The object that a command prints; its exit code is checked."""
-    assert cli.main([*map(str, words), "--json"]) == code
-    out = capsys.readouterr().out
-    assert out.count("\n") == 1
-    return json.loads(out)
-
-
-TOLD: list[tuple[str, dict[str, Any]]] = [
-    (
-        "data mix",
-        {
-            "rows": 4,
-            "sources": [{"name": "rows", "rows": 4, "taken": 4, "distinct": 4}],
-            "order": None,
-            "order_out": None,
-        },
-    ),
-    ("data dedup", {"rows": 4, "kept": 3, "exact": 1, "near": 0, "disputed": 0, "report": None}),
-    (
-        "data decontaminate --against bench.jsonl --report leaks.csv",
-        {"rows": 4, "kept": 3, "leaks": 1, "report": "leaks.csv"},
-    ),
-    (
-        "data split --shares train=1",
-        {"rows": 4, "splits": {"train": 4}, "left_out": 0, "unmet": {}},
-    ),
-    (
-        "score",
-        {
-            "rows": 4,
-            "there_before": 0,
-            "counts": {"math": {"passed": 2, "failed": 2, "unscored": 0}},
-            "without_verdict": 0,
-            "unscored": [],
-        },
-    ),
-    ("data load gsm8k --path bench.jsonl --split test", {"rows": 1}),
-]
-
-
-def test_a_verb_of_rows_tells_its_counts(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_verb_of_rows_tells_its_counts(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("rensa")
-    for number, (line, expected) in enumerate(TOLD):
+    for number, (line, expected) in enumerate(COUNTS.items()):
         out = f"out{number}.jsonl"
-        words = [*line.split(), *([] if "load" in line else ["rows.jsonl"]), "-o", out]
-        assert told(capsys, *words) == {**expected, "out": out}, line
+        assert told(line, "-o", out) == {**expected, "out": out}, line
         assert Path(out).is_file()
-
-
-def test_what_is_made_of_rows_is_told(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    page = told(capsys, "report", file, "-o", "page.html")
+    page = told("report rows.jsonl -o page.html")
     assert (page["rows"], page["shown"], page["out"]) == (4, 4, "page.html")
-    made = told(capsys, "export", file, "--to", "sft", "--failed", "-o", "made")
+    made = told("export rows.jsonl --to sft --failed -o made")
     assert (made["rows"], made["splits"], made["types"]) == (4, {"train": 4}, ["math"])
-    there = told(capsys, "storage", "publish", "made", "far")
-    assert there["folder"] == "made" and Path("far").is_dir()
-
-
-def test_no_pair_is_told_with_the_exit_code_that_says_so(
-    file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    scores = {"format_score": 1.0, "correctness_score": 1.0, "status": "passed"}
-    write([{"prompt": "?", "response": "a", **scores}], Path("one.jsonl"))
-    found = told(capsys, "data", "pairs", "one.jsonl", "-o", "pairs.jsonl", code=1)
-    assert found == {"pairs": 0, "by_source": {}, "prompts": 1, "paired": 0, "out": None}
-
-
-def test_a_fetch_tells_where_it_is(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    assert told("storage publish made far")["folder"] == "made" and Path("far").is_dir()
     monkeypatch.setattr("infinite_rl.storage.fetch", lambda *_: Path("/cache/a"))
-    assert told(capsys, "storage", "fetch", "s3://b/a") == {"uri": "s3://b/a", "path": "/cache/a"}
+    assert told("storage fetch s3://b/a") == {"uri": "s3://b/a", "path": "/cache/a"}
+    scores = {"format_score": 1.0, "correctness_score": 1.0, "status": "passed"}
+    write([{"prompt": "?", "response": "a", **scores}], "one.jsonl")
+    pairs = told("data pairs one.jsonl -o pairs.jsonl", code=1)
+    assert pairs == {"pairs": 0, "by_source": {}, "prompts": 1, "paired": 0, "out": None}
 
 
-def test_a_run_is_told_from_its_plan_to_its_proof(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "data"
-    words = ("--num_samples", 1, "--provider", "procedural", "--task_dist", "0,1")
-    plan = told(capsys, "generate", *words, "--out_dir", out, "--dry_run")
+def test_a_run_is_told_from_its_plan_to_its_proof(told: Told, here: Here) -> None:
+    words = "generate --num_samples 1 --provider procedural --task_dist 0,1 --out_dir out"
+    plan = told(words, "--dry_run")
     assert (plan["dry_run"], plan["complete"], plan["estimate"]["rows"]["math"]) == (True, False, 1)
+    out = Path("out")
     assert not out.exists()
-
-    made = told(capsys, "generate", *words, "--out_dir", out)
+    made = told(words)
     assert (made["accepted"], made["missing"]) == ({"math": 1}, {"coding": 0, "math": 0})
-    assert made["complete"] and made["out"] == str(out / "dataset.csv")
+    assert made["complete"] and made["out"] == "out/dataset.csv"
     assert made["spending"]["calls"] == 1
 
-    again = told(capsys, "verify", out, "--rescore")
+    again = told("verify out --rescore")
     assert (again["kept"], again["dropped"]) == (1, 0)
-    assert (again["out"], again["dry_run"]) == (str(out / "rescored_1"), False)
-    assert told(capsys, "verify", out, "--rescore", "--dry_run")["out"] is None
-    whole = told(capsys, "verify", out)
+    assert (again["out"], again["dry_run"]) == ("out/rescored_1", False)
+    assert told("verify out --rescore --dry_run")["out"] is None
+    whole = told("verify out")
     assert (whole["rows"], whole["proven"], whole["faults"]) == (1, 1, [])
-    assert told(capsys, "generate", "--out_dir", out, "--status") == {"batches": []}
+    assert told("generate --out_dir out --status") == {"batches": []}
     batch = {"num_samples": 1, "provider": "procedural", "task_dist": "0,1"}
     (out / "batch.json").write_text(json.dumps(batch), "utf-8")
-    resume = ["generate", "--resume", "--out_dir", str(out)]
-    assert told(capsys, *resume)["present"] == {"coding": 0, "math": 1}
-    assert cli.main(resume) == 0
-    assert "rows made: 0, there before: 1" in capsys.readouterr().out
+    assert told("generate --resume --out_dir out")["present"] == {"coding": 0, "math": 1}
+    assert "rows made: 0, there before: 1" in here("generate --resume --out_dir out").stdout
 
     data = out / "dataset.csv"
     data.write_text(data.read_text("utf-8").replace("<answer>", "<answer>9"), "utf-8")
-    (fault,) = told(capsys, "verify", out, code=1)["faults"]
+    (fault,) = told("verify out", code=1)["faults"]
     assert fault["row"] == 1 and fault["fault"].startswith("its id is not the hash of its content")
 
 
-def test_what_a_model_solves_is_told_with_its_cost(
-    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+# --- models --------------------------------------------------------------------------------------
+
+
+def test_what_a_model_solves_is_told_with_its_cost_and_an_evaluation_with_its_scores(
+    told: Told,
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", openai.KEY)
     with openai.OpenAIServer(lambda _: "<answer>5</answer>") as server:
-        ask = ("--provider", "openai_compatible", "--model_name", "m", "--price", "1,1")
-        ask += ("--base_url", server.base_url, "--calls", "calls")
-        plan = told(capsys, "solve", "difficulty", file, *ask, "-o", "rated.jsonl", "--dry_run")
+        url = f"--base_url {server.base_url}"
+        ask = f"rows.jsonl --provider openai_compatible --model_name m --price 1,1 {url}"
+        plan = told(f"solve difficulty {ask} --calls calls -o rated.jsonl --dry_run")
         assert plan["dry_run"] and plan["estimate"]["calls"] == 16
-        rated = told(
-            capsys, "solve", "difficulty", file, *ask, "-o", "rated.jsonl", "--attempts", 1
+        rated = told(f"solve difficulty {ask} --calls calls -o rated.jsonl --attempts 1")
+        made = told(f"solve traces {ask} --calls calls -o traces.jsonl --keep_all")
+        found = told(
+            f"evaluate --model m --tasks rows.jsonl -o out --limit 2 --backend server {url}"
         )
-        made = told(capsys, "solve", "traces", file, *ask, "-o", "traces.jsonl", "--keep_all")
     assert (rated["rows"], rated["always"], rated["never"], rated["calls"]) == (4, 4, 0, 4)
     assert rated["spending"]["cost"] > 0 and rated["out"] == "rated.jsonl"
     assert made["rows"] == 4 and made["out"] == "traces.jsonl"
-
-
-def test_an_evaluation_tells_its_scores(
-    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", openai.KEY)
-    with openai.OpenAIServer(lambda _: "<answer>5</answer>") as server:
-        words = ["evaluate", "--model", "m", "--tasks", file, "-o", "out", "--limit", 2]
-        found = told(capsys, *words, "--backend", "server", "--base_url", server.base_url)
-    assert found["scores"]["rows"]["pass_at"]["1"]["value"] == 1.0
-    assert found["out"] == "out"
+    assert found["scores"]["rows"]["pass_at"]["1"]["value"] == 1.0 and found["out"] == "out"
 
 
 def test_a_watch_tells_an_object_a_line_and_its_notes_on_stderr(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    told: Told, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from infinite_rl.evaluation.metrics import ReportLine
-
     lines = [ReportLine("step_2: 50 %", {"step": 2, "passed": 0.5}), "the watch retries"]
     monkeypatch.setattr("infinite_rl.evaluation.watch.watch", lambda *_, **__: iter(lines))
-    words = ["evaluate", "--watch", "run", "--tasks", "gsm8k"]
-    assert told(capsys, *words) == {"step": 2, "passed": 0.5}
-    assert cli.main([*words, "--json"]) == 0
-    assert "the watch retries\n" in capsys.readouterr().err
-    assert cli.main(words) == 0
-    assert capsys.readouterr().out == "step_2: 50 %\nthe watch retries\n"
+    words = "evaluate --watch run --tasks gsm8k"
+    assert told(words) == {"step": 2, "passed": 0.5}
+    assert "the watch retries\n" in here(words, "--json").stderr
+    assert here(words).stdout == "step_2: 50 %\nthe watch retries\n"
 
 
-def test_a_training_tells_where_its_checkpoint_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    last = tmp_path / "run" / "checkpoints" / "step_2"
-    monkeypatch.setattr("infinite_rl.training.train", lambda *_, **__: last)
-    (tmp_path / "c.yaml").write_text("model: m\ndata: rows.jsonl\nmax_steps: 2\n")
-    assert told(capsys, "train", "sft", tmp_path / "c.yaml") == {
-        "algorithm": "sft",
-        "run": str(tmp_path / "run"),
-        "checkpoint": str(last),
-    }
-
-
-def test_sandboxes_are_told_of_a_line_each(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runtimes, "load_guest", lambda _: None)
-    monkeypatch.setattr("infinite_rl.sandbox.engine.is_compiled", lambda _: True)
-    found = told(capsys, "doctor", "--warm_up", "python")
-    assert (found["runtime"], found["was_compiled"]) == ("python", True)
-
-
-@pytest.mark.slow
-def test_examples_are_told_with_their_scores(capsys: pytest.CaptureFixture[str]) -> None:
-    examples = told(capsys, "run-examples")["examples"]
-    assert len(examples) == 3 and all(each["passed"] for each in examples)
-    assert {each["score"]["status"] for each in examples} == {"passed"}
-
-
-FAILING = [
-    "generate --num_samples 0",
-    "generate --out_dir nowhere --status",
-    "generate --out_dir nowhere --resume",
-    "verify nowhere --rescore",
-    "verify nowhere",
-    "data load nothing -o out.jsonl",
-    "score none.jsonl -o out.jsonl",
-    "solve difficulty rows.jsonl --provider procedural -o out.jsonl",
-    "solve traces rows.jsonl --provider procedural -o out.jsonl",
-    "train grpo none.yaml",
-    "train timeline nowhere",
-    "evaluate --tasks none.jsonl",
-    "submit none.yaml --gpus 0",
-    "jobs status no_name --region us-east-1",
-    "data mix none.jsonl -o out.jsonl",
-    "data pairs none.jsonl -o out.jsonl",
-    "export none.jsonl --to sft -o out",
-    "data dedup rows.jsonl -o rows.jsonl",
-    "data decontaminate rows.jsonl --against none.jsonl -o out.jsonl",
-    "data split rows.jsonl --shares train -o out.jsonl",
-    "report rows.jsonl -o page.txt",
-    "storage fetch nothing:a",
-    "storage publish nowhere far",
-    "doctor --warm_up cobol",
-]
-
-
-def test_an_error_is_the_same_line_on_stderr_and_nothing_on_stdout(
-    file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for words in FAILING:
-        codes, output = [], []
-        for more in ([], ["--json"]):
-            codes.append(cli.main([*words.split(), *more]))
-            output.append(capsys.readouterr())
-        assert codes[0] == codes[1] in (1, 2), words
-        plain, machine = (each.err.splitlines()[-1] for each in output)
-        assert plain == machine and machine.startswith("error: "), words
-        assert output[1].out == "", words
-
-
-def test_the_demo_tells_how_many_were_right(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_a_training_and_the_demo_tell_where_they_end(
+    told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("torch")
-    demo = import_module("infinite_rl.training.runs.demo")
+    last = Path("run/checkpoints/step_2")
+    monkeypatch.setattr("infinite_rl.training.train", lambda *_, **__: last)
+    Path("c.yaml").write_text("model: m\ndata: rows.jsonl\nmax_steps: 2\n")
+    found = told("train sft c.yaml")
+    assert found == {"algorithm": "sft", "run": "run", "checkpoint": str(last)}
 
-    last = tmp_path / "runs" / "a" / "checkpoints" / "step_1"
-    prompts = {"sft": 3, "grpo": 2, "test": 2}
-    right = {"sft": [True, False], "grpo": [True, True]}
+    demo = import_module("infinite_rl.training.runs.demo")
+    prompts, right = {"sft": 3, "grpo": 2, "test": 2}, {"sft": [True, False], "grpo": [True] * 2}
     made = demo.DemoResult({"grpo": last}, right, prompts, wrong_labels=1)
     monkeypatch.setattr(demo, "demo", lambda *_: made)
-    found = told(capsys, "train", "demo", "-o", tmp_path)
+    found = told("train demo")
     assert (found["rows"], found["wrong_labels"]) == (prompts, 1)
     assert [(each["right"], each["of"]) for each in found["after"].values()] == [(1, 2), (2, 2)]
     assert found["checkpoints"] == {"grpo": str(last)}
 
 
 def test_figures_of_lm_eval_are_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    told: Told, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = {"task": "gsm8k", "metric": "exact_match", "value": 0.5, "stderr": None, "items": 2}
     line |= {"few_shot": 0, "max_tokens": 9, "stop": ["\n"], "truncated": None}
-    write([line], tmp_path / "lm_eval.jsonl")
+    write([line], "lm_eval.jsonl")
     monkeypatch.setattr("infinite_rl.evaluation.harness.run_harness", lambda _: "| a table |\n")
-    words = ("evaluate", "--model", "m", "--tasks", "gsm8k", "--harness", "lm_eval", "-o", tmp_path)
-    found = told(capsys, *words)
-    assert found == {"figures": [{**line, "higher_is_better": None}], "out": str(tmp_path)}
-    assert cli.main([str(word) for word in words]) == 0
-    assert capsys.readouterr().out == "| a table |\n"
+    words = "evaluate --model m --tasks gsm8k --harness lm_eval -o ."
+    assert told(words) == {"figures": [{**line, "higher_is_better": None}], "out": "."}
+    assert here(words).stdout == "| a table |\n"
+
+
+# --- the installation ----------------------------------------------------------------------------
+
+
+def test_sandboxes_are_told_of_a_line_each(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtimes, "load_guest", lambda _: None)
+    monkeypatch.setattr("infinite_rl.sandbox.engine.is_compiled", lambda _: True)
+    found = told("doctor --warm_up python")
+    assert (found["runtime"], found["was_compiled"]) == ("python", True)
+
+
+@pytest.mark.slow
+def test_examples_are_told_with_their_scores(told: Told) -> None:
+    examples = told("run-examples")["examples"]
+    assert len(examples) == 3 and all(each["passed"] for each in examples)
+    assert {each["score"]["status"] for each in examples} == {"passed"}

@@ -102,7 +102,7 @@ def test_the_rows_read_are_counted_and_shown(
     counts: list[int] = []
     mix([A, B], on_row=counts.append)
     assert counts == list(range(1, 21))
-    monkeypatch.setattr("infinite_rl.cli.terminal._LINE_EVERY_S", 0)
+    monkeypatch.setattr("infinite_rl.cli.terminal.LINE_EVERY_S", 0)
     rows.write(mix([A]), tmp_path / "a.csv")
     assert cli.main(["data", "mix", str(tmp_path / "a.csv"), "-o", str(tmp_path / "b.csv")]) == 0
     shown = capsys.readouterr().err

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
 
 from infinite_rl.cli import VERBS, Command, Row, parse
 from infinite_rl.errors import UsageError
 
+Here = Callable[..., "subprocess.CompletedProcess[str]"]  # the fixture `here`
+NO_KEY = {"GEMINI_API_KEY": "", "GOOGLE_API_KEY": ""}
 MISSING = ("there is no such file", "neither a YAML file", "no batch run was begun here")
 
 
