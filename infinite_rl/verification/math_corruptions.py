@@ -22,7 +22,7 @@ from ..reward_functions.math.extract import answer_text
 from ..reward_functions.math.normal_form import interval, read
 from ..reward_functions.math.reward import reference_text
 from ..reward_functions.math.tokens import GREEK
-from ..reward_functions.math.tree import Node, holds, is_expression, negated, number, symbols
+from ..reward_functions.math.tree import Node, number
 from ..reward_functions.math.units import Unit
 
 
@@ -110,7 +110,7 @@ def _changed(node: Node, chance: random.Random) -> Iterator[_Changed]:
         others = [word for word in _OTHER_WORDS if word.casefold() not in plain]
         yield "another word", Node("text", (), chance.choice(others))
         return
-    change = _CHANGES.get(node.op) or (_values if is_expression(node) else None)
+    change = _CHANGES.get(node.op) or (_values if node.is_expression else None)
     if change is None or not _reads_back(node):
         return
     try:
@@ -121,7 +121,7 @@ def _changed(node: Node, chance: random.Random) -> Iterator[_Changed]:
 
 def _values(node: Node, chance: random.Random) -> Iterator[_Changed]:
     """Other values of a number or an expression."""
-    if holds(node, "const", "inf"):
+    if node.holds("const", "inf"):
         return
     if isinstance(node.value, Fraction):
         exact, digit = node.value, _digit_changed(node.value, chance)
@@ -132,7 +132,7 @@ def _values(node: Node, chance: random.Random) -> Iterator[_Changed]:
             yield "sign", number(-exact)
         yield "two answers", Node("list", (node, number(digit)), ",")
         return
-    if any(name[0] in "CcKk" for name in symbols(node)):
+    if any(name[0] in "CcKk" for name in node.symbols):
         return  # a constant of integration absorbs a difference of one
     yield "off by one", Node("add", (node, number(1)))
     value = approximate(node, _point(node))
@@ -173,12 +173,12 @@ def _other_unit(unit: Unit) -> Unit | None:
 
 
 def _with_part(node: Node, at: int, part: Node) -> Node:
-    return Node(node.op, (*node.args[:at], part, *node.args[at + 1 :]), node.value, node.unit)
+    return node.with_args((*node.args[:at], part, *node.args[at + 1 :]))
 
 
 def _of_a_tuple(node: Node, chance: random.Random) -> Iterator[_Changed]:
     """One coordinate is changed."""
-    positions = [at for at, part in enumerate(node.args) if is_expression(part)]
+    positions = [at for at, part in enumerate(node.args) if part.is_expression]
     chance.shuffle(positions)
     for at in positions[:2]:
         for kind, value in _values(node.args[at], chance):
@@ -297,7 +297,7 @@ def _spellings(text: str, node: Node) -> Iterator[Form]:
         return
     node = folded(node)
     yield "respelled", latex(node)
-    if is_expression(node) and not symbols(node) and not holds(node, "const", "inf"):
+    if node.is_expression and not node.symbols and not node.holds("const", "inf"):
         yield "named", f"x = {text}"
     if isinstance(node.value, Fraction):
         yield from _numerals(node.value)
@@ -375,14 +375,14 @@ def _step(node: Node, values: list[complex]) -> complex:
 
 def _point(node: Node) -> dict[str, float]:
     """Values for the variables that are generic: no special case holds there."""
-    return {name: 1.3 + 0.37 * at for at, name in enumerate(sorted(symbols(node)))}
+    return {name: 1.3 + 0.37 * at for at, name in enumerate(sorted(node.symbols))}
 
 
 def _end(node: Node) -> float | None:
     """The end of an interval."""
     if node == Node("const", (), "inf"):
         return math.inf
-    if node == negated(Node("const", (), "inf")):
+    if node == -Node("const", (), "inf"):
         return -math.inf
     value = approximate(node, {})
     return value.real if value is not None and abs(value.imag) < _CLEARLY else None
@@ -442,7 +442,7 @@ def folded(node: Node) -> Node:
     Raises `Unwritable` if a constant has no value or too large a one.
     """
     try:
-        value = rational(node, Budget(1.0, _MAX_STEPS)) if is_expression(node) else None
+        value = rational(node, Budget(1.0, _MAX_STEPS)) if node.is_expression else None
     except (OverBudget, Undefined) as fault:
         raise Unwritable(str(fault)) from None
     if value is not None:
@@ -451,7 +451,7 @@ def folded(node: Node) -> Node:
     if node.op == "mul":
         nested = ((arg.args if arg.op == "mul" else (arg,)) for arg in args)
         return Node("mul", tuple(chain.from_iterable(nested)))
-    return Node(node.op, args, node.value, node.unit)
+    return node.with_args(args)
 
 
 def _number(node: Node) -> str:

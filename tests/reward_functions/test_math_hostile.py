@@ -12,16 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.math_hostile import (
-    HOSTILE,
-    INSIDE,
-    NEEDS,
-    PROOF,
-    ROOT,
-    SITUATIONS,
-    Answer,
-    Report,
-)
+from benchmarks.math_hostile import HOSTILE, INSIDE, NEEDS, PROOF, ROOT, SITUATIONS, Answer, Report
 from infinite_rl.reward_functions.math import Verdict, verify
 
 needs_sympy = pytest.mark.skipif(

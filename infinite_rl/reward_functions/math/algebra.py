@@ -20,7 +20,7 @@ from ...workers.pool import default_count
 from ...workers.worker import NoWorkers, Worker, WorkerGone
 from . import closed_forms
 from .bounds import NotReady, OutOfTime, OverBudget, Unavailable, Unparsed, bits
-from .tree import Node, holds
+from .tree import Node
 
 _SOLVER = "infinite_rl.reward_functions.math.solver"
 _START_S = 60.0  # until sympy is loaded, on a machine that is very busy
@@ -43,10 +43,9 @@ def without_calculus(node: Node, timeout: float) -> Node:
 def _replaced(node: Node, deadline: float) -> Node:
     if node.op == "calculus":
         return closed_forms.closed_form(node) or _closed_form(node, deadline)
-    if not holds(node, "calculus"):
+    if not node.holds("calculus"):
         return node
-    args = tuple(_replaced(arg, deadline) for arg in node.args)
-    return Node(node.op, args, node.value, node.unit)
+    return node.with_args(_replaced(arg, deadline) for arg in node.args)
 
 
 _cache: dict[Node, Node] = {}  # a plain dict: its single steps are safe in any thread

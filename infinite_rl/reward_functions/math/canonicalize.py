@@ -16,7 +16,7 @@ from .equivalence import difference
 from .exact import rational
 from .normal_form import ray
 from .regions import SETS, NoNumbers, canonical, nearly, outside, span_of
-from .tree import REALS, Node, holds, is_expression, minus, number, substituted, symbol, symbols
+from .tree import REALS, Node, number, symbol
 
 
 def canonicalize(form: Node, budget: Budget, *, same: bool = False) -> Node:
@@ -26,7 +26,7 @@ def canonicalize(form: Node, budget: Budget, *, same: bool = False) -> Node:
     may be wrong. Raises Unparsed if a part has no closed form or the parts of a chain differ, and
     the errors of `difference`.
     """
-    if holds(form, "calculus") and not (same and not holds(form, "chain")):
+    if form.holds("calculus") and not (same and not form.holds("chain")):
         from .algebra import without_calculus  # it starts processes: hardly any answer needs it
 
         form = without_calculus(form, budget.remaining())
@@ -35,13 +35,13 @@ def canonicalize(form: Node, budget: Budget, *, same: bool = False) -> Node:
 
 def _checked(node: Node, budget: Budget) -> Node:
     """Replace each chain of equal signs by its last part. `2 + 2 = 5` raises Unparsed."""
-    if is_expression(node):
+    if node.is_expression:
         return node  # no expression holds a chain
     if node.op == "claim":
         return claim(node, _checked(node.args[0], budget), budget)
     if node.op != "chain":
         inner = tuple(_checked(arg, budget) for arg in node.args)
-        whole = node if inner == node.args else Node(node.op, inner, node.value, node.unit)
+        whole = node if inner == node.args else node.with_args(inner)
         return canonical(whole, budget) if node.op in SETS else whole
     first, *rest = (_checked(arg, budget) for arg in node.args)
     name = str(first.value) if first.op in ("sym", "text") else ""
@@ -74,7 +74,7 @@ def claim(node: Node, body: Node, budget: Budget) -> Node:
     `x > 0 for all x`.
     """
     conditions: list[Node] = []
-    open_ = holds(body, "calculus")  # both answers are the same text: nothing was worked out
+    open_ = body.holds("calculus")  # both answers are the same text: nothing was worked out
     for raw in node.args[1:]:
         ordered = _in_order(raw, budget)
         if not open_:
@@ -203,7 +203,7 @@ def _points_outside(region: Node, budget: Budget) -> Iterator[Fraction]:
 
 def _values(body: Node) -> Iterator[Node]:
     """The expressions that a form assigns to a name."""
-    if is_expression(body):
+    if body.is_expression:
         yield body
     elif body.op in ("named", "list"):
         for arg in body.args:
@@ -212,8 +212,8 @@ def _values(body: Node) -> Iterator[Node]:
 
 def _value_at(node: Node, there: dict[str, Node], budget: Budget) -> Fraction | None:
     """The real value of an expression at a point, None without one. Raises as `difference` does."""
-    others = dict.fromkeys(symbols(node) - there.keys(), number(_ELSEWHERE))
-    node = substituted(node, there | others)
+    others = dict.fromkeys(node.symbols - there.keys(), number(_ELSEWHERE))
+    node = node.substituted(there | others)
     try:
         value = rational(node, budget)
         return nearly(node, budget) if value is None else value
@@ -224,15 +224,15 @@ def _value_at(node: Node, there: dict[str, Node], budget: Budget) -> Fraction | 
 def _hold(body: Node, condition: Node, budget: Budget) -> None:
     """Raise Unparsed if some number violates a claim on the variable itself."""
     names = [str(name.value) for name in condition.args[2:]]
-    if body.op == "named" and body.value in symbols(body.args[0]):
+    if body.op == "named" and body.value in body.args[0].symbols:
         body = Node("equation", (symbol(str(body.value)), body.args[0]))  # "x = |x|"
     bound = body.args if body.op == "list" else (body,)
     if any(part.op in ("named", "region") and part.value in names for part in bound):
         raise Unparsed(f"a claim that does not hold for every {names[0]}")
-    free = symbols(body)
+    free = body.symbols
     if body.op not in ("equation", "inequality") or not free or not free <= set(names):
         return
-    difference = minus(*body.args)
+    difference = body.args[0] - body.args[1]
     for turn in range(len(_PROBES)):
         points = [_PROBES[(turn + 3 * index) % len(_PROBES)] for index in range(len(names))]
         if all(_within(point, condition, budget) for point in points):

@@ -19,20 +19,7 @@ from typing import NamedTuple
 
 from .bounds import Budget, NotElementary, OverBudget, Undefined, bits
 from .exact import NotPolynomial, Polynomial, Quotients, rational, root
-from .tree import (
-    INFINITY,
-    MINUS_INFINITY,
-    ONE,
-    Node,
-    constant,
-    holds,
-    minus,
-    negated,
-    number,
-    substituted,
-    symbol,
-    symbols,
-)
+from .tree import INFINITY, MINUS_INFINITY, ONE, Node, constant, number, symbol
 
 _WORK = 5_000  # steps, some milliseconds
 
@@ -42,7 +29,7 @@ def closed_form(question: Node) -> Node | None:
 
     An indefinite integral has no constant.
     """
-    if any(holds(part, "calculus") for part in question.args):
+    if any(part.holds("calculus") for part in question.args):
         return None
     body, variable, *ends = question.args
     budget = Budget(math.inf, _WORK)
@@ -59,15 +46,15 @@ def _evaluate(kind: str, body: Node, name: str, ends: list[Node], budget: Budget
         return limit(body, name, ends[0], kind[3:], budget)
     if kind == "sum":
         return total(body, name, ends[0], ends[1], budget)
-    if any(holds(part, "const", "inf") for part in (body, *ends)):
+    if any(part.holds("const", "inf") for part in (body, *ends)):
         raise NotElementary
     if kind == "diff":
         return derivative(body, name)
     if kind != "int":
         raise NotElementary
-    if name not in symbols(body):
-        return _product(body, minus(ends[1], ends[0]) if ends else symbol(name))
-    if symbols(body) != {name}:
+    if name not in body.symbols:
+        return _product(body, ends[1] - ends[0] if ends else symbol(name))
+    if body.symbols != {name}:
         raise NotElementary
     logarithm = _logarithm(body, name, ends, budget) if ends else None
     if logarithm is not None:
@@ -75,8 +62,8 @@ def _evaluate(kind: str, body: Node, name: str, ends: list[Node], budget: Budget
     primitive = antiderivative(body, name, budget)
     if not ends:
         return primitive
-    low, high = (substituted(primitive, {name: end}) for end in ends)
-    return minus(high, low)
+    low, high = (primitive.substituted({name: end}) for end in ends)
+    return high - low
 
 
 def _logarithm(body: Node, name: str, ends: list[Node], budget: Budget) -> Node | None:
@@ -104,17 +91,17 @@ def antiderivative(body: Node, name: str, budget: Budget) -> Node:
     if body.op == "add":
         return Node("add", tuple(antiderivative(arg, name, budget) for arg in body.args))
     if body.op == "neg":
-        return negated(antiderivative(body.args[0], name, budget))
+        return -antiderivative(body.args[0], name, budget)
     if body.op == "fn":
         return _of_wave(str(body.value), body.args[0], name, budget)
     if body.op == "pow" and body.args[0] == constant("e"):
         return _of_wave("exp", body.args[1], name, budget)
     factors = body.args if body.op == "mul" else ()
-    others = [factor for factor in factors if symbols(factor)]
+    others = [factor for factor in factors if factor.symbols]
     if len(others) == 1 and len(factors) > 1:
-        constants = [number(_value(arg, budget)) for arg in factors if not symbols(arg)]
+        constants = [number(_value(arg, budget)) for arg in factors if not arg.symbols]
         return _product(*constants, antiderivative(others[0], name, budget))
-    if body.op == "div" and not symbols(body.args[1]):
+    if body.op == "div" and not body.args[1].symbols:
         divisor = _value(body.args[1], budget)
         if not divisor:
             raise NotElementary
@@ -148,8 +135,8 @@ def _integral_of_inverse_square(top: Polynomial, bottom: Polynomial, name: str) 
     exact = root(square, 2)
     width = number(exact) if exact is not None else _fn("sqrt", number(square))
     slope = Node("add", (_product(number(2 * a), symbol(name)), number(b)))
-    factor = Node("div", (number(2 * Fraction(top.get(0, 0))), width))
-    return _product(factor, _fn("arctan", Node("div", (slope, width))))
+    factor = number(2 * Fraction(top.get(0, 0))) / width
+    return _product(factor, _fn("arctan", slope / width))
 
 
 def derivative(node: Node, name: str) -> Node:
@@ -163,15 +150,16 @@ def derivative(node: Node, name: str) -> Node:
     if node.op in ("num", "const"):
         return number(0)
     if node.op == "neg":
-        return negated(derivative(node.args[0], name))
+        return -derivative(node.args[0], name)
     if node.op == "add":
         return _total([derivative(arg, name) for arg in node.args if arg.op != "num"])
     if node.op == "mul":
         return _of_product(node.args, name)
     if node.op == "div":
         top, bottom = node.args
-        parts = _product(derivative(top, name), bottom), _product(top, derivative(bottom, name))
-        return Node("div", (minus(*parts), _power(bottom, Fraction(2))))
+        first = _product(derivative(top, name), bottom)
+        second = _product(top, derivative(bottom, name))
+        return (first - second) / _power(bottom, Fraction(2))
     if node.op == "pow":
         base, exponent = node.args
         if isinstance(exponent.value, Fraction):
@@ -214,7 +202,7 @@ def _fn(name: str, argument: Node) -> Node:
 
 _RULES: dict[str, Callable[[Node], Node]] = {
     "sin": lambda u: _fn("cos", u),
-    "cos": lambda u: negated(_fn("sin", u)),
+    "cos": lambda u: -_fn("sin", u),
     "tan": lambda u: _power(_fn("cos", u), Fraction(-2)),
     "exp": lambda u: _fn("exp", u),
     "ln": lambda u: _power(u, Fraction(-1)),
@@ -222,7 +210,7 @@ _RULES: dict[str, Callable[[Node], Node]] = {
     "sqrt": lambda u: _product(number(Fraction(1, 2)), _power(u, Fraction(-1, 2))),
 }
 _WAVES: dict[str, Callable[[Node], Node]] = {  # the antiderivatives
-    "sin": lambda u: negated(_fn("cos", u)),
+    "sin": lambda u: -_fn("cos", u),
     "cos": lambda u: _fn("sin", u),
     "exp": lambda u: _fn("exp", u),
 }
@@ -239,9 +227,9 @@ def total(body: Node, name: str, low: Node, high: Node, budget: Budget) -> Node:
     `low` must be a whole number; `high` infinity, or whole wherever its variables are.
     """
     first = low.value
-    if not isinstance(first, Fraction) or first.denominator > 1 or not symbols(body) <= {name}:
+    if not isinstance(first, Fraction) or first.denominator > 1 or not body.symbols <= {name}:
         raise NotElementary
-    if high != INFINITY and (name in symbols(high) or not symbols(high) or not _is_whole(high)):
+    if high != INFINITY and (name in high.symbols or not high.symbols or not _is_whole(high)):
         raise NotElementary
     try:
         factor, base = _as_power(body, name, budget)
@@ -278,7 +266,7 @@ def _value(node: Node, budget: Budget) -> Fraction:
 
 def _as_power(node: Node, name: str, budget: Budget) -> tuple[Fraction, Fraction]:
     """The numbers a and q, q not 0, of an expression that is `a q^k` for each whole k."""
-    if not symbols(node):
+    if not node.symbols:
         return _value(node, budget), Fraction(1)
     if node.op == "pow":
         base = _value(node.args[0], budget)
@@ -386,7 +374,7 @@ class Series(NamedTuple):
 
 def limit(body: Node, name: str, point: Node, side: str, budget: Budget) -> Node:
     """The limit for `name` to `point`, from the `side` "+" or "-", or from both sides for ""."""
-    if not symbols(body) <= {name}:
+    if not body.symbols <= {name}:
         raise NotElementary
     variables = ways(point, side, budget)
     first, *others = (Way(name, variable, budget).limit(body) for variable in variables)
@@ -499,7 +487,7 @@ class Way:
         """The exponent of e in a power with the variable above, None for other expressions."""
         if node.op == "fn" and node.value == "exp":
             return self.series(node.args[0])
-        if node.op != "pow" or not symbols(node.args[1]):
+        if node.op != "pow" or not node.args[1].symbols:
             return None
         exponent = self.series(node.args[1])
         if node.args[0] == constant("e"):

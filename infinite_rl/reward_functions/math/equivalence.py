@@ -14,20 +14,7 @@ from .preprocess import DENIALS
 from .regions import nearly, pieces, stretches
 from .text_answers import plain_text
 from .tokens import GREEK
-from .tree import (
-    EXPRESSIONS,
-    REALS,
-    Node,
-    constant,
-    holds,
-    is_expression,
-    minus,
-    number,
-    show,
-    substituted,
-    symbol,
-    symbols,
-)
+from .tree import EXPRESSIONS, REALS, Node, constant, number, show, symbol
 
 # The order in which a pair is put before it is judged: so the verdict cannot depend on its order.
 _KINDS = ["claim", "choice", "named", "antiderivative", "equation", "inequality", "clock"]
@@ -55,7 +42,7 @@ def difference(first: Node, second: Node, budget: Budget) -> str:
     if first.op == "base" or second.op == "base":
         values = [node.args[0] if node.op == "base" else node for node in (first, second)]
         return difference(values[0], values[1], budget)
-    if is_expression(first) and is_expression(second):
+    if first.is_expression and second.is_expression:
         return expressions(first, second, budget)
     if _RANK.get(first.op, 99) > _RANK.get(second.op, 99):
         first, second = second, first
@@ -80,7 +67,7 @@ def expressions(first: Node, second: Node, budget: Budget) -> str:
     values = [rational(side, budget) for side in (first, second)]
     if None not in values:
         return "" if values[0] == values[1] else "the numbers differ"
-    if holds(first, "const", "inf") or holds(second, "const", "inf"):
+    if first.holds("const", "inf") or second.holds("const", "inf"):
         return "infinity and something else"
     names = _names(first, second)
     if names:
@@ -90,13 +77,13 @@ def expressions(first: Node, second: Node, budget: Budget) -> str:
             pass  # the values decide
     from .numeric import agree  # loads mpmath, which most answers do not need
 
-    real = not (holds(first, "const", "i") or holds(second, "const", "i"))
+    real = not (first.holds("const", "i") or second.holds("const", "i"))
     return agree(first, second, names, real, budget)
 
 
 def _names(first: Node, second: Node) -> list[str]:
     """The variables of two expressions, in order. Raises OverBudget for too many."""
-    names = sorted(symbols(first) | symbols(second))
+    names = sorted(first.symbols | second.symbols)
     if len(names) > MAX_VARIABLES:
         raise OverBudget(f"more than {MAX_VARIABLES} variables")
     return names
@@ -127,9 +114,9 @@ def _equations(first: Node, second: Node, budget: Budget) -> str:
     for node in (first, second):
         named = (symbol(str(node.value)), node.args[0])
         left, right = node.args if node.op == "equation" else named
-        if not (is_expression(left) and is_expression(right)):
+        if not (left.is_expression and right.is_expression):
             return "the equations differ"
-        sides.append(minus(left, right))
+        sides.append(left - right)
     one, other = sides
     names = _names(one, other)
     try:
@@ -157,7 +144,7 @@ def _named(first: Node, second: Node, budget: Budget) -> str:
     if second.op == "equation":
         return _equations(first, second, budget)
     point = first.value == "C" and value.op == "tuple" and len(value.args) == 2
-    if point and is_expression(second):
+    if point and second.is_expression:
         value = Node("binom", value.args)  # `C(52, 5)` beside a number
     return difference(value, second, budget)
 
@@ -177,7 +164,7 @@ def _equation(first: Node, second: Node, budget: Budget) -> str:
     points = [str(arg.value) for arg in left.args if arg.op == "sym"]
     length = left.op == "mul" and len(left.args) == len(points) == 2  # `AB`, between two points
     length = length and all(len(name) == 1 and name.isupper() for name in points)
-    if length and not symbols(right) and not symbols(second):
+    if length and not right.symbols and not second.symbols:
         return difference(right, second, budget)
     return _other_kind(first, second)
 
@@ -185,7 +172,7 @@ def _equation(first: Node, second: Node, budget: Budget) -> str:
 def _inequality(first: Node, second: Node, budget: Budget) -> str:
     if second.op != "inequality" or first.value != second.value:
         return _other_kind(first, second)
-    one, other = (minus(node.args[1], node.args[0]) for node in (first, second))
+    one, other = (node.args[1] - node.args[0] for node in (first, second))
     return expressions(one, other, budget)
 
 
@@ -211,9 +198,9 @@ def _quantity(first: Node, second: Node, budget: Budget) -> str:
         return difference(
             _in_base_units(value, unit), _in_base_units(second.args[0], second.unit), budget
         )
-    if not is_expression(second):
+    if not second.is_expression:
         return _other_kind(first, second)
-    if symbols(second) and (letters := _as_letters(unit.name)) is not None:
+    if second.symbols and (letters := _as_letters(unit.name)) is not None:
         return difference(Node("mul", (value, letters)), second, budget)
     reason = difference(value, second, budget)
     if reason and unit.dimension == _DEGREES:
@@ -229,7 +216,7 @@ def _as_letters(name: str) -> Node | None:
         node = parse(name)
     except (Unparsed, OverBudget):
         return None
-    return node if is_expression(node) else None
+    return node if node.is_expression else None
 
 
 def _in_base_units(value: Node, unit: units.Unit) -> Node:
@@ -246,7 +233,7 @@ def _text(first: Node, second: Node, budget: Budget) -> str:
         return "" if same or stated else "the texts differ"
     if second.op in ("sym", "const"):
         return "" if words == str(second.value).casefold() else "the texts differ"
-    if is_expression(second) and words.isalpha() and len(words) <= 3:  # "xy" is also x times y
+    if second.is_expression and words.isalpha() and len(words) <= 3:  # "xy" is also x times y
         letters = [constant(letter) if letter in "ei" else symbol(letter) for letter in words]
         return difference(Node("mul", tuple(letters)), second, budget)
     return _other_kind(first, second)
@@ -330,7 +317,7 @@ def _interval(first: Node, second: Node, budget: Budget) -> str:
     for index, end in enumerate(("low", "high")):
         if difference(first.args[index], other.args[index], budget):
             return f"the {end} ends differ"
-        infinite = holds(first.args[index], "const", "inf")
+        infinite = first.args[index].holds("const", "inf")
         if not infinite and str(first.value)[index] != str(other.value)[index]:
             return f"the {end} end is open in one, closed in the other"
     return ""
@@ -370,7 +357,7 @@ def _list(first: Node, second: Node, budget: Budget) -> str:
         if _is_union((*first.args, *second.args)) and not _congruence(first, second, budget):
             return ""
         return _unordered(first.args, second.args, budget)
-    if is_expression(second) and len(set(first.args)) == len(first.args):
+    if second.is_expression and len(set(first.args)) == len(first.args):
         # "3/4, or 0.75": one number in several spellings
         return next(filter(None, (difference(arg, second, budget) for arg in first.args)), "")
     return _other_kind(first, second)
@@ -407,8 +394,8 @@ def _antiderivative(first: Node, second: Node, budget: Budget) -> str:
     """Compare antiderivatives: with a constant each they may differ by a number."""
     whole, written = first.args
     if second.op == "antiderivative":
-        gap = minus(whole, second.args[0])
-        constant_gap = _somewhere(gap, symbols(gap) & normal_form.INTEGRATED)
+        gap = whole - second.args[0]
+        constant_gap = _somewhere(gap, gap.symbols & normal_form.INTEGRATED)
         shifted = Node("add", (second.args[0], constant_gap))
         return expressions(whole, shifted, budget)
     if written.value == "C":
@@ -419,7 +406,7 @@ def _antiderivative(first: Node, second: Node, budget: Budget) -> str:
 def _ratio(first: Node, second: Node, budget: Budget) -> str:
     """Compare ratios: proportional ones are equal; one of two parts is also a quotient."""
     if second.op != "ratio":
-        if len(first.args) != 2 or not is_expression(second):
+        if len(first.args) != 2 or not second.is_expression:
             return _other_kind(first, second)
         return expressions(Node("div", first.args), second, budget)
     if len(first.args) != len(second.args):
@@ -465,7 +452,7 @@ def _congruence(first: Node, second: Node, budget: Budget) -> str:
     for side, modulus in zip(sides, moduli, strict=True):
         if any(expressions(member.args[1], modulus, budget) for member in side[1:]):
             return "the moduli differ"
-    share = _fraction(Node("div", (moduli[0], moduli[1])), budget)
+    share = _fraction(moduli[0] / moduli[1], budget)
     if not share:
         return "the moduli differ"
     times = [share.denominator, abs(share.numerator)]  # of each modulus in their common multiple
@@ -493,7 +480,7 @@ def _is_union(members: Sequence[Node]) -> bool:
 
 def _turns(first: Node, second: Node, modulus: Node, budget: Budget) -> bool:
     """Whether two numbers are congruent."""
-    turns = _fraction(Node("div", (minus(first, second), modulus)), budget)
+    turns = _fraction((first - second) / modulus, budget)
     return turns is not None and turns.denominator == 1
 
 
@@ -502,7 +489,7 @@ def _fraction(node: Node, budget: Budget) -> Fraction | None:
     value = rational(node, budget)
     if value is not None:
         return value
-    somewhere = _somewhere(node, symbols(node))
+    somewhere = _somewhere(node, node.symbols)
     value = rational(somewhere, budget)
     if value is None:
         value = nearly(somewhere, budget).limit_denominator(MAX_MEMBERS)
@@ -512,11 +499,11 @@ def _fraction(node: Node, budget: Budget) -> Fraction | None:
 def _somewhere(node: Node, names: Collection[str]) -> Node:
     """The tree with a fraction in the place of each of these variables."""
     there = {name: number(Fraction(7 + index, 11)) for index, name in enumerate(sorted(names))}
-    return substituted(node, there)
+    return node.substituted(there)
 
 
 def _piecewise(first: Node, second: Node, budget: Budget) -> str:
-    if second.op != "piecewise" and not is_expression(second):
+    if second.op != "piecewise" and not second.is_expression:
         return _other_kind(first, second)
     if second.op == "piecewise" and first.value != second.value:
         return "the names differ"

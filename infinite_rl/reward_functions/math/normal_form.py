@@ -25,22 +25,7 @@ from .text_answers import (
     without_quantifiers,
 )
 from .tokens import CONSTANTS, FUNCTIONS, GREEK, ascii_text
-from .tree import (
-    INFINITY,
-    MINUS_INFINITY,
-    ONE,
-    REALS,
-    Node,
-    holds,
-    is_expression,
-    minus,
-    negated,
-    number,
-    show,
-    substituted,
-    symbol,
-    symbols,
-)
+from .tree import INFINITY, MINUS_INFINITY, ONE, REALS, Node, number, show, symbol
 
 _WRAPPERS = [("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)")]
 _WRAPPERS += [(mark, mark) for mark in ("$", "**", "```", "`", '"')]
@@ -207,9 +192,9 @@ def normal(node: Node) -> Node:
         return _list(node)
     if node.op == "rel":
         return _relation(node)
-    if node.op == "interval" and holds(node, "pm"):
+    if node.op == "interval" and node.holds("pm"):
         raise Unparsed("an interval with two signs")
-    if node.op in ("tuple", "matrix", "ratio", "congruence") and holds(node, "pm"):
+    if node.op in ("tuple", "matrix", "ratio", "congruence") and node.holds("pm"):
         return Node("list", tuple(map(normal, _each_sign(node))), ",")
     if node.op in ("set", "tuple", "interval"):
         members = tuple(_flat(normal(arg) for arg in node.args))
@@ -240,11 +225,11 @@ def _piecewise(node: Node) -> Node:
     names: frozenset[str] = frozenset()
     for row in node.args:
         value, condition = normal(row.args[0]), row.args[1]
-        names |= symbols(condition)
+        names |= condition.symbols
         condition = condition if condition.op == "text" else normal(condition)
         if condition.op == "named":
             condition = Node("set", condition.args)
-        if not is_expression(value):
+        if not value.is_expression:
             raise Unparsed("a case that is no number")
         rows.append(Node("row", (value, condition)))
     if len(names) > 1:
@@ -277,12 +262,12 @@ def _text(node: Node) -> Node:
 
 
 def _expression(node: Node) -> Node:
-    if holds(node, "pm"):
+    if node.holds("pm"):
         return Node("list", tuple(map(_expression, _each_sign(node))), ",")
     if node.op == "quantity":
         return _quantity(node)
     if node.op == "neg" and node.args[0].op == "deg":
-        return Node("quantity", (negated(node.args[0].args[0]),), unit=_DEGREE)
+        return Node("quantity", (-node.args[0].args[0],), unit=_DEGREE)
     if node.op == "deg":
         return Node("quantity", node.args, unit=_DEGREE)
     return _without_constant(node) if node.op == "add" else node
@@ -303,7 +288,7 @@ def _quantity(node: Node) -> Node:
 
 def _each_sign(node: Node) -> list[Node]:
     """The trees without plus-minus: beside a minus-plus all go together, else each is free."""
-    if holds(node, "pm", "mp"):
+    if node.holds("pm", "mp"):
         return [_signed(node, repeat(flipped)) for flipped in (False, True)]
     signs = _count(node)
     if signs > MAX_SIGNS:
@@ -320,8 +305,8 @@ def _signed(node: Node, flips: Iterator[bool]) -> Node:
     flipped = node.op == "pm" and next(flips)
     args = tuple(_signed(arg, flips) for arg in node.args)
     if node.op == "pm":
-        return negated(args[0]) if (node.value == "pm") == flipped else args[0]
-    return Node(node.op, args, node.value, node.unit)
+        return -args[0] if (node.value == "pm") == flipped else args[0]
+    return node.with_args(args)
 
 
 def _without_constant(node: Node) -> Node:
@@ -334,7 +319,7 @@ def _without_constant(node: Node) -> Node:
     terms = tuple(term for term in node.args if term not in constants)
     if len(constants) != 1 or len(terms) != len(node.args) - 1:
         return node
-    names = frozenset().union(*(symbols(term) for term in terms))
+    names = frozenset().union(*(term.symbols for term in terms))
     name = str(constants[0].value)
     if not names & INTEGRATED or any(letter[0].isupper() for letter in names) or name in names:
         return node
@@ -353,7 +338,7 @@ def _list(node: Node) -> Node:
         classes = _residues([normal(arg) for arg in node.args[:-1]], str(last.args[0].value))
     if classes:
         return classes[0] if len(classes) == 1 else Node("list", tuple(classes), ",")
-    if first.op == "rel" and first.value == "!=" and all(map(is_expression, others)):
+    if first.op == "rel" and first.value == "!=" and all(each.is_expression for each in others):
         others = [Node("rel", (first.args[0], other), "!=") for other in others]
         return Node("intersection", tuple(map(normal, [first, *others])))  # "x is not 2, 3"
     if first.op == "rel" and first.value == "=" and first.args[0].op == "tuple":
@@ -392,7 +377,7 @@ def _with_points(members: Sequence[Node]) -> list[Node]:
     bounded = {member.value for member in members if member.op == "region" and member.value}
     return [
         Node("region", (Node("interval", (member.args[0], member.args[0]), "[]"),), member.value)
-        if member.op == "named" and member.value in bounded and is_expression(member.args[0])
+        if member.op == "named" and member.value in bounded and member.args[0].is_expression
         else member
         for member in members
     ]
@@ -446,7 +431,7 @@ def _relation(node: Node) -> Node:
     if operators == ["!="] and parts[0].op == "sym" and parts[1].op == "list":  # x is not +-2
         holes = (_inequality(parts[0], "!=", part) for part in parts[1].args)
         return Node("intersection", tuple(holes))
-    if "in" in operators or not all(is_expression(part) for part in parts):
+    if "in" in operators or not all(part.is_expression for part in parts):
         raise Unparsed("a relation between things that are no numbers")
     if len(parts) == 2:
         return _inequality(parts[0], operators[0], parts[1])
@@ -466,7 +451,7 @@ def _equation(parts: list[Node]) -> Node:
     first, last = parts[0], parts[-1]
     named = first.op in ("sym", "text")
     cases = any(part.op == "piecewise" for part in parts) and not named
-    if len(parts) > 2 or cases or not (named or symbols(first) or symbols(last)):
+    if len(parts) > 2 or cases or not (named or first.symbols or last.symbols):
         return Node("chain", tuple(parts))
     if first.op == "text" and not DENIALS.isdisjoint(str(first.value).casefold().split()):
         raise Unparsed("an equation that is denied or left open")
@@ -477,7 +462,7 @@ def _equation(parts: list[Node]) -> Node:
     if last.op == "matrix" and first.op == "pow" and first.args[0].op == "sym":
         return Node("named", (last,), "^".join(show(arg) for arg in first.args))  # A^{-1} = ...
     first, last = _summed(first), _summed(last)
-    if not (is_expression(first) and is_expression(last)):
+    if not (first.is_expression and last.is_expression):
         raise Unparsed("an equation between things that are no numbers")
     return Node("equation", (first, last))
 
@@ -501,9 +486,9 @@ def ray(name: str, operator: str, bound: Node) -> Node:
 
 
 def _inequality(left: Node, operator: str, right: Node) -> Node:
-    if left.op == "sym" and not symbols(right):
+    if left.op == "sym" and not right.symbols:
         return ray(str(left.value), operator, right)
-    if right.op == "sym" and not symbols(left):
+    if right.op == "sym" and not left.symbols:
         return ray(str(right.value), _CONVERSE[operator], left)
     if operator in (">", ">="):
         left, operator, right = right, _CONVERSE[operator], left
@@ -517,7 +502,7 @@ def _double_inequality(parts: list[Node], operators: list[str]) -> Node:
     if len(parts) != 3 or not all(operator[0] == "<" for operator in operators):
         raise Unparsed("a chain of relations")
     low, middle, high = parts
-    if middle.op != "sym" or symbols(low) or symbols(high):
+    if middle.op != "sym" or low.symbols or high.symbols:
         sides = (_inequality(low, operators[0], middle), _inequality(middle, operators[1], high))
         return Node("intersection", sides)
     shape = ("[" if "=" in operators[0] else "(") + ("]" if "=" in operators[1] else ")")
@@ -541,7 +526,7 @@ def _region(parts: tuple[Node, ...]) -> Node:
         span = interval(part)
         if part.op == "region":
             intervals.extend(part.args)
-        elif part.op == "set" and all(is_expression(arg) for arg in part.args):
+        elif part.op == "set" and all(arg.is_expression for arg in part.args):
             intervals.extend(Node("interval", (arg, arg), "[]") for arg in part.args)
         elif span is not None:
             intervals.append(span)
@@ -564,13 +549,13 @@ def _residues(nodes: Sequence[Node], name: str) -> list[Node]:
     members = [node.args[0] if node.op == "named" else node for node in nodes]
     values = [arg for node in members for arg in (node.args if node.op == "list" else (node,))]
     if names or not all(
-        is_expression(value) and symbols(value) == {name} and is_linear(value, [name])
+        value.is_expression and value.symbols == {name} and is_linear(value, [name])
         for value in values
     ):
         return []
     congruences: list[Node] = []
     for value in values:
-        start = substituted(value, {name: number(0)})
-        step = minus(substituted(value, {name: ONE}), start)
+        start = value.substituted({name: number(0)})
+        step = value.substituted({name: ONE}) - start
         congruences.append(Node("congruence", (start, Node("fn", (step,), "abs")), name_of_value))
     return congruences

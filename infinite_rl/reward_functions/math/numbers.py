@@ -9,7 +9,7 @@ from . import units
 from .bounds import MAX_DIGITS, MAX_EXPONENT, OverBudget, Unparsed
 from .preprocess import CARDINALS
 from .tokens import VOCABULARY, Cursor, Token
-from .tree import ONE, Node, expression, is_expression, number, symbols
+from .tree import ONE, Node, expression, number
 
 _NUMERAL = re.compile(r"([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 _REPEATING = re.compile(r"([0-9]*)\.([0-9]*)[^0-9]+([0-9]+)[^0-9]")
@@ -134,7 +134,7 @@ def at_unit(parser: Cursor, factors: list[Node]) -> bool:
     token = parser.peek()
     if token.kind not in ("text", "word", "name"):
         return False
-    if any(symbols(factor) for factor in factors):
+    if any(factor.symbols for factor in factors):
         return token.kind == "text" and units.is_unit(token.text.split()[0])
     if token.kind == "text":
         return True
@@ -188,7 +188,7 @@ def quantity(parser: Cursor, value: Node) -> Node:
         token = parser.take()
         pieces.append(unit_power(parser) if token.text == "^" else f" {token.text} ")
     measure = units.unit("".join(pieces))
-    if measure is None or not is_expression(value):
+    if measure is None or not value.is_expression:
         raise Unparsed(f"the unit {''.join(pieces)[:30].strip()!r}")
     token = parser.peek()
     amount: Node | None = Node("quantity", (value,), unit=measure)

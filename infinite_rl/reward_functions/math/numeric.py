@@ -21,7 +21,7 @@ import mpmath
 
 from .bounds import MAX_EXACT_BITS, MAX_POWER_BITS, Budget, OverBudget, Undefined, bits
 from .exact import rational
-from .tree import Node, holds, number, substituted, symbols
+from .tree import Node, number
 
 DIGITS = (75, 150, 320)  # precision of the first try, and of later ones where digits cancelled
 AGREEMENT = 50  # digits in which two values must agree, relative to the larger
@@ -108,7 +108,7 @@ def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budge
     if not names:
         values = _both(sides, {}, False, budget)
         return "" if _surely_equal(sides, values, {}, False, budget) else "values"
-    sizes = real and any(holds(side, "fn", "abs") for side in sides)
+    sizes = real and any(side.holds("fn", "abs") for side in sides)
     usable: list[tuple[list[_Value], _Point]] = []
     for point in _visited(sides, names):
         try:
@@ -201,7 +201,7 @@ def _digits_to_see(reach: int) -> int:
 
 def proportional(first: Node, second: Node, names: list[str], budget: Budget) -> bool:
     """Whether one expression is a constant, not zero, times the other at the sample points."""
-    quotient = Node("div", (first, second))
+    quotient = first / second
     quotients: list[tuple[_Value, _Point]] = []
     for point in _points(tuple(names)):
         try:
@@ -276,7 +276,7 @@ def _visited(sides: Sequence[Node], names: list[str]) -> Sequence[_Sample]:
     turns = sorted(numerals)[:_MOST_TURNS]
     turns = [*turns, 10 * math.prod(turns)] if numerals else [100]
     points = _points(tuple(names), tuple(turns) if any(map(_has_kinks, sides)) else ())
-    if any(holds(side, "fn", name) for side in sides for name in ("floor", "ceil")):
+    if any(side.holds("fn", name) for side in sides for name in ("floor", "ceil")):
         return [replace(point, plain=False) for point in points]
     return points
 
@@ -286,7 +286,7 @@ def _has_kinks(node: Node) -> bool:
     bends = node.op == "fn" and node.value in ("abs", "floor", "ceil", "sqrt", "root", "cbrt")
     exponent = node.args[1].value if node.op == "pow" else None
     bends = bends or (node.op == "pow" and not isinstance(exponent, Fraction))
-    return (bends and bool(symbols(node))) or any(_has_kinks(arg) for arg in node.args)
+    return (bends and bool(node.symbols)) or any(_has_kinks(arg) for arg in node.args)
 
 
 def _numerals(node: Node) -> set[int]:
@@ -417,7 +417,7 @@ class _Evaluation:
         return value
 
     def combinatorial(self, node: Node) -> Any:
-        points = tuple(substituted(arg, self.point) for arg in node.args)
+        points = tuple(arg.substituted(self.point) for arg in node.args)
         value = rational(Node(node.op, points), self.budget)
         if value is None:
             raise Undefined("a factorial of something that is no whole number")

@@ -13,19 +13,7 @@ from . import numbers, structures, units
 from .bounds import MAX_MEMBERS, OverBudget, Unparsed
 from .numbers import LITTLE_WORDS, RELATIONS, SEPARATORS, based, is_run, numeral
 from .tokens import VOCABULARY, Cursor, Token, tokenize
-from .tree import (
-    ONE,
-    Node,
-    constant,
-    expression,
-    is_expression,
-    negated,
-    number,
-    product_of,
-    show,
-    symbol,
-    symbols,
-)
+from .tree import ONE, Node, constant, expression, number, product_of, show, symbol
 
 _SET_SIGNS = {"cup": "union", "cap": "intersection", "minus": "difference"}
 # What may follow a factor in its product, and a base in its power; most often neither does.
@@ -70,7 +58,7 @@ class Parser(Cursor):
         node = items[0] if len(items) == 1 else Node("list", tuple(items), kind)
         if self.vectors:  # products of them are refused, and `3i + 4j` is a column
             structures.refuse_products(node, self.vectors)
-        elif not is_expression(node) or not {"i", "j"} <= {token.text for token in self.tokens}:
+        elif not node.is_expression or not {"i", "j"} <= {token.text for token in self.tokens}:
             return node
         return structures.in_columns(node, self.vectors)
 
@@ -156,7 +144,7 @@ class Parser(Cursor):
             terms.append(self.signed())
         if len(terms) == 1:
             return terms[0]
-        if not all(is_expression(term) for term in terms):
+        if not all(term.is_expression for term in terms):
             raise Unparsed("a sum of something that is no number")
         return Node("add", tuple(terms))
 
@@ -173,9 +161,9 @@ class Parser(Cursor):
         term = self.product()
         if minus and not either and term.op == "matrix":
             return product_of([number(-1), term])
-        if (minus or either) and term.op not in ("quantity", "base") and not is_expression(term):
+        if (minus or either) and term.op not in ("quantity", "base") and not term.is_expression:
             raise Unparsed("a sign before something that is no number")
-        term = negated(term) if minus else term
+        term = -term if minus else term
         return Node("pm", (term,), either) if either else term
 
     # -- products ---------------------------------------------------------------------------------
@@ -192,7 +180,7 @@ class Parser(Cursor):
         if node.op == "quantity" and node.unit is not None:
             unit = units.product(currency, node.unit)
             node = node.args[0]
-        value = negated(expression(node)) if negative else expression(node)
+        value = -expression(node) if negative else expression(node)
         return Node("quantity", (value,), unit=unit)
 
     def factors(self, factors: list[Node]) -> Node:
@@ -202,12 +190,13 @@ class Parser(Cursor):
             if token.kind == "end" or (token.kind == "op" and token.text not in _PRODUCT_SIGNS):
                 return product_of(factors)
             rate = self.at("/") and self.peek(1).kind in ("text", "word")
-            if rate and units.is_unit(self.peek(1).text) and not any(map(symbols, factors)):
+            rate = rate and units.is_unit(self.peek(1).text)
+            if rate and not any(factor.symbols for factor in factors):
                 return numbers.quantity(self, product_of(factors))
             if self.accept("*"):
                 factors.append(self.signed_factor())
             elif self.accept("/"):
-                factors.append(Node("div", (ONE, expression(self.signed_factor()))))
+                factors.append(ONE / expression(self.signed_factor()))
             elif token.kind == "cur" or numbers.at_unit(self, factors):
                 return numbers.quantity(self, product_of(factors))
             elif token.kind in ("word", "text") and not self.split_word():
@@ -225,7 +214,7 @@ class Parser(Cursor):
         while self.at("-", "+"):
             minus ^= self.take().text == "-"
         factor = self.power()
-        return negated(expression(factor)) if minus else factor
+        return -expression(factor) if minus else factor
 
     def starts_atom(self) -> bool:
         """Whether the next token begins a factor without a sign before it."""
@@ -338,7 +327,7 @@ class Parser(Cursor):
         if self.accept("^"):  # a^b^c is a^(b^c)
             node = Node("pow", (expression(node), expression(self.exponent())))
         self.depth -= 1
-        return negated(expression(node)) if minus else node
+        return -expression(node) if minus else node
 
     def atom(self) -> Node:
         """A numeral, a name, a function, a bracket, a command, or words."""
@@ -492,7 +481,7 @@ class Parser(Cursor):
             if operator is not None:
                 return operator
             top = self.argument()
-            return Node("div", (top, self.argument()))
+            return top / self.argument()
         if name == "binom":
             top = self.argument()
             return Node("binom", (top, self.argument()))

@@ -10,20 +10,7 @@ from typing import Any, NamedTuple
 from .bounds import Budget, OverBudget, Undefined, Unparsed
 from .exact import NotPolynomial, Quotients, rational
 from .normal_form import ray
-from .tree import (
-    INFINITY,
-    MINUS_INFINITY,
-    ONE,
-    Node,
-    holds,
-    is_expression,
-    minus,
-    negated,
-    number,
-    substituted,
-    symbol,
-    symbols,
-)
+from .tree import INFINITY, MINUS_INFINITY, ONE, Node, number, symbol
 
 SETS = frozenset(["region", "intersection", "union", "difference", "builder", "inequality"])
 _MOST_INTERVALS = 100
@@ -132,7 +119,7 @@ def position(end: Node, budget: Budget) -> Any:
     """The value of a bound: exact where it is rational, else to 50 digits and more."""
     if end in (INFINITY, MINUS_INFINITY):
         return _ENDLESS if end == INFINITY else -_ENDLESS
-    if not is_expression(end) or symbols(end) or holds(end, "const", "inf"):
+    if not end.is_expression or end.symbols or end.holds("const", "inf"):
         raise NoNumbers
     try:
         value = rational(end, budget)
@@ -197,15 +184,15 @@ def outside(spans: Sequence[Span]) -> list[Span]:
 def _solved(node: Node, budget: Budget) -> Node:
     """The region of a linear inequality, or of one with `|...|` of something linear on a side."""
     (left, right), operator = node.args, str(node.value)
-    names = symbols(left) | symbols(right)
+    names = left.symbols | right.symbols
     if len(names) != 1 or operator == "!=":
         raise NoNumbers
     name = next(iter(names))
     sizes = [node.op == "fn" and node.value == "abs" for node in (left, right)]
-    if sizes[0] and not symbols(right):
-        joint, pairs = "intersection", [(negated(right), left.args[0]), (left.args[0], right)]
-    elif sizes[1] and not symbols(left):
-        joint, pairs = "union", [(left, right.args[0]), (right.args[0], negated(left))]
+    if sizes[0] and not right.symbols:
+        joint, pairs = "intersection", [(-right, left.args[0]), (left.args[0], right)]
+    elif sizes[1] and not left.symbols:
+        joint, pairs = "union", [(left, right.args[0]), (right.args[0], -left)]
     else:
         return _linear(left, right, operator, name, budget)
     return Node(joint, tuple(_linear(*pair, operator, name, budget) for pair in pairs))
@@ -214,7 +201,7 @@ def _solved(node: Node, budget: Budget) -> Node:
 def _coefficients(left: Node, right: Node, name: str, budget: Budget) -> list[Fraction]:
     """The coefficients of the difference, a polynomial of degree one or two, from x^2 down."""
     try:
-        top, bottom = Quotients([name], budget).expand(minus(left, right))
+        top, bottom = Quotients([name], budget).expand(left - right)
     except (NotPolynomial, Undefined):
         raise NoNumbers from None
     if bottom.keys() != {0} or not top.keys() <= {0, 1, 2} or not top.keys() - {0}:
@@ -235,10 +222,10 @@ def _solutions(equation: Node, name: str, budget: Budget) -> Node:
     """The set of the real solutions of an equation of degree one or two, with rational numbers."""
     if equation.op == "named":  # "x = 2 or x = 3"
         value = equation.args[0]
-        if equation.value != name or name in symbols(value):
+        if equation.value != name or name in value.symbols:
             raise NoNumbers
         return Node("set", value.args if value.op == "list" else (value,))
-    if symbols(equation) != {name}:
+    if equation.symbols != {name}:
         raise NoNumbers
     square, slope, height = _coefficients(equation.args[0], equation.args[1], name, budget)
     if not square:
@@ -247,7 +234,7 @@ def _solutions(equation: Node, name: str, budget: Budget) -> Node:
     if inside < 0:
         return Node("set")
     distance = Node("fn", (number(inside),), "sqrt")
-    return Node("set", (minus(number(middle), distance), Node("add", (number(middle), distance))))
+    return Node("set", (number(middle) - distance, Node("add", (number(middle), distance))))
 
 
 class Piece(NamedTuple):
@@ -298,7 +285,7 @@ class Stretch(NamedTuple):
                 inside = inside and (span.has_low or span.low < self.low)
                 inside = inside and (span.has_high or self.high < span.high)
             if inside:
-                return substituted(value, {name: self.point})
+                return value.substituted({name: self.point})
         return None
 
 
@@ -326,8 +313,8 @@ def _inside(low: Node | None, high: Node | None) -> Node:
     free = symbol("t")
     square = Node("pow", (free, number(2)))
     if low is None:
-        return free if high is None else minus(high, square)
+        return free if high is None else high - square
     if high is None:
         return Node("add", (low, square))
-    share = Node("div", (square, Node("add", (ONE, square))))
-    return Node("add", (low, Node("mul", (minus(high, low), share))))
+    share = square / Node("add", (ONE, square))
+    return Node("add", (low, Node("mul", (high - low, share))))

@@ -13,33 +13,10 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 
-from .bounds import (
-    MAX_MEMBERS,
-    MAX_SERIES,
-    Budget,
-    OutOfTime,
-    OverBudget,
-    Undefined,
-    Unparsed,
-)
+from .bounds import MAX_MEMBERS, MAX_SERIES, Budget, OutOfTime, OverBudget, Undefined, Unparsed
 from .exact import rational
 from .tokens import SELECTIONS, VOCABULARY, Cursor, Token, tokenize
-from .tree import (
-    ONE,
-    Node,
-    constant,
-    expression,
-    holds,
-    is_expression,
-    minus,
-    negated,
-    number,
-    product_of,
-    size,
-    substituted,
-    symbol,
-    symbols,
-)
+from .tree import ONE, Node, constant, expression, number, product_of, symbol
 
 _ONE_ATOM = frozenset(["sqrt", "cbrt", "abs", "floor", "ceil"])  # functions of the next atom alone
 
@@ -91,12 +68,12 @@ def _extreme(members: list[Node], name: str) -> Node:
     """The greatest of two is `(a + b + |a - b|) / 2`, the least has a minus there."""
     extreme = members[0]
     for member in members[1:]:
-        gap = Node("fn", (minus(extreme, member),), "abs")
-        gap = gap if name == "max" else negated(gap)
-        extreme = Node("div", (Node("add", (extreme, member, gap)), number(2)))
-        if size(extreme) > MAX_SERIES:
+        gap = Node("fn", (extreme - member,), "abs")
+        gap = gap if name == "max" else -gap
+        extreme = Node("add", (extreme, member, gap)) / number(2)
+        if extreme.size > MAX_SERIES:
             raise OverBudget(f"a {name} of too many terms")
-    if any(holds(member, "const", kind) for member in members for kind in ("i", "inf")):
+    if any(member.holds("const", kind) for member in members for kind in ("i", "inf")):
         raise Unparsed(f"a {name} of what is no real number")
     return extreme
 
@@ -135,7 +112,7 @@ def conjugate(parser: Cursor) -> Node:
         segment = letters.text.isupper() and len(letters.text) > 1
         return symbol(letters.text if segment else f"bar {letters.text}")
     under = parser.argument()
-    if not holds(under, "const", "i"):
+    if not under.holds("const", "i"):
         raise Unparsed("a bar over something without i")
     return conjugated(under)
 
@@ -143,8 +120,8 @@ def conjugate(parser: Cursor) -> Node:
 def conjugated(node: Node) -> Node:
     """The expression with -i for i."""
     if node == constant("i"):
-        return negated(node)
-    return Node(node.op, tuple(map(conjugated, node.args)), node.value, node.unit)
+        return -node
+    return node.with_args(map(conjugated, node.args))
 
 
 def choices(parser: Cursor, name: str) -> Node | None:
@@ -179,9 +156,9 @@ def series(parser: Cursor, name: str) -> Node:
         parser.depth -= 1
         ends = (symbol(index.text), expression(low), expression(high))
         return Node("calculus", (body, *ends), "sum" if name == "total" else "prod")
-    if (last - first + 1) * size(body) > MAX_SERIES:
+    if (last - first + 1) * body.size > MAX_SERIES:
         raise OverBudget("a sum of too many terms")
-    terms = tuple(substituted(body, {index.text: number(k)}) for k in range(first, last + 1))
+    terms = tuple(body.substituted({index.text: number(k)}) for k in range(first, last + 1))
     parser.depth -= 1
     if not terms:
         return number(0 if name == "total" else 1)
@@ -409,7 +386,7 @@ def determinant(matrix: Node) -> Node:
     table = [row.args for row in matrix.args]
     if matrix.op != "matrix" or any(len(row) != len(table) for row in table):
         raise Unparsed("a determinant of what is no square matrix")
-    if math.factorial(len(table) - 1) * size(matrix) > MAX_SERIES:
+    if math.factorial(len(table) - 1) * matrix.size > MAX_SERIES:
         raise OverBudget("a determinant of too many terms")
     return _expanded(table)
 
@@ -421,7 +398,7 @@ def _expanded(table: Sequence[Sequence[Node]]) -> Node:
     for column, entry in enumerate(table[0]):
         minor = _expanded([[*row[:column], *row[column + 1 :]] for row in table[1:]])
         term = Node("mul", (entry, minor))
-        terms.append(negated(term) if column % 2 else term)
+        terms.append(-term if column % 2 else term)
     return Node("add", tuple(terms))
 
 
@@ -563,12 +540,12 @@ _BASIS = ("i", "j", "k")
 
 def is_linear(node: Node, names: Collection[str], free: bool = True) -> bool:
     """Whether a tree is a sum of multiples of the names, and of terms without them if `free`."""
-    if symbols(node).isdisjoint(names):
+    if node.symbols.isdisjoint(names):
         return free
     if node.op in ("add", "neg", "pm"):
         return all(is_linear(arg, names, free) for arg in node.args)
     if node.op in ("mul", "div"):
-        factors = [arg for arg in node.args if not symbols(arg).isdisjoint(names)]
+        factors = [arg for arg in node.args if not arg.symbols.isdisjoint(names)]
         divides = node.op == "div" and factors[-1] is node.args[1]
         return len(factors) == 1 and not divides and is_linear(factors[0], names, free)
     return node.op == "sym"
@@ -579,7 +556,7 @@ def refuse_products(node: Node, vectors: Collection[str]) -> None:
 
     As numbers they would commute, and `|a||b|` would be `|a b|`.
     """
-    factors = [arg for arg in node.args if not symbols(arg).isdisjoint(vectors)]
+    factors = [arg for arg in node.args if not arg.symbols.isdisjoint(vectors)]
     product = node.op in ("mul", "div") and len(factors) > 1
     power = node.op == "pow" and node.args[0] in factors and node.args[0].op != "sym"
     if product or power:
@@ -590,21 +567,21 @@ def refuse_products(node: Node, vectors: Collection[str]) -> None:
 
 def in_columns(node: Node, vectors: Collection[str]) -> Node:
     """`3i + 4j` as the column (3, 4), where `i`, `j` and `k` are the unit vectors."""
-    if not is_expression(node):
-        return node._replace(args=tuple(in_columns(arg, vectors) for arg in node.args))
+    if not node.is_expression:
+        return node.with_args(in_columns(arg, vectors) for arg in node.args)
     vector = node if "i" in vectors else _with_vector_i(node)
-    basis = symbols(vector).intersection(_BASIS)
+    basis = vector.symbols.intersection(_BASIS)
     if len(basis) < 1 + (not vectors) or not is_linear(vector, basis, free=False):
         return node
     size = 3 if "k" in basis else 2
     rows: list[Node] = []
     for name in _BASIS[:size]:
         values = {other: ONE if other == name else number(0) for other in _BASIS}
-        rows.append(Node("row", (substituted(vector, values),)))
+        rows.append(Node("row", (vector.substituted(values),)))
     return Node("matrix", tuple(rows))
 
 
 def _with_vector_i(node: Node) -> Node:
     if node == constant("i"):
         return symbol("i")
-    return node._replace(args=tuple(map(_with_vector_i, node.args)))
+    return node.with_args(map(_with_vector_i, node.args))

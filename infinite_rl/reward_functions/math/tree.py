@@ -48,12 +48,14 @@ What `normal` makes of them:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
 from .bounds import Unparsed, bits
 from .units import Unit
+
+_NO_NAMES: frozenset[str] = frozenset()
 
 
 class Node(NamedTuple):
@@ -63,6 +65,64 @@ class Node(NamedTuple):
     args: tuple[Node, ...] = ()
     value: Fraction | str | None = None
     unit: Unit | None = None
+
+    def __neg__(self) -> Node:
+        """`-self`, of a numeral or an amount with the sign inside."""
+        if self.op == "num" and type(self.value) is Fraction:
+            return number(-self.value)
+        if self.op == "quantity":
+            return Node("quantity", (-self.args[0],), unit=self.unit)
+        return Node("neg", (self,))
+
+    def __sub__(self, other: Node) -> Node:
+        """The difference, with its sign before `other`."""
+        return Node("add", (self, Node("neg", (other,))))
+
+    def __truediv__(self, other: Node) -> Node:
+        """The quotient."""
+        return Node("div", (self, other))
+
+    def with_args(self, args: Iterable[Node]) -> Node:
+        """The same operation on other arguments."""
+        return Node(self.op, tuple(args), self.value, self.unit)
+
+    @property
+    def is_expression(self) -> bool:
+        """Whether the node has a number for a value."""
+        return self.op in EXPRESSIONS
+
+    @property
+    def symbols(self) -> frozenset[str]:
+        """The names of the free variables in a tree."""
+        if self.op == "sym":
+            return frozenset([str(self.value)])
+        if not self.args:
+            return _NO_NAMES
+        names = _NO_NAMES.union(*[arg.symbols for arg in self.args])
+        bound = self.op == "calculus" and len(self.args) > 2
+        return names - {str(self.args[1].value)} if bound else names
+
+    def holds(self, op: str, value: str | None = None) -> bool:
+        """Whether some part of the tree has this operation (and this content)."""
+        if self.op == op and (value is None or self.value == value):
+            return True
+        for arg in self.args:  # noqa: SIM110 -- asked so often that a generator is felt
+            if arg.holds(op, value):
+                return True
+        return False
+
+    def substituted(self, values: Mapping[str, Node]) -> Node:
+        """The tree with variables replaced."""
+        if self.op == "sym":
+            return values.get(str(self.value), self)
+        if not self.args:
+            return self
+        return self.with_args([arg.substituted(values) for arg in self.args])
+
+    @property
+    def size(self) -> int:
+        """How many operations and leaves a tree has."""
+        return 1 + sum(arg.size for arg in self.args)
 
 
 EXPRESSIONS = frozenset(
@@ -91,20 +151,6 @@ def constant(name: str) -> Node:
     return Node("const", (), name)
 
 
-def negated(node: Node) -> Node:
-    """`-node`, of a numeral or an amount with the sign inside."""
-    if node.op == "num" and type(node.value) is Fraction:
-        return number(-node.value)
-    if node.op == "quantity":
-        return Node("quantity", (negated(node.args[0]),), unit=node.unit)
-    return Node("neg", (node,))
-
-
-def minus(first: Node, second: Node) -> Node:
-    """`first - second`."""
-    return Node("add", (first, Node("neg", (second,))))
-
-
 def product_of(factors: list[Node]) -> Node:
     """A product, of a matrix entry by entry. Raises Unparsed for what is no number."""
     if len(factors) == 1:
@@ -122,50 +168,6 @@ def product_of(factors: list[Node]) -> Node:
     if len(factors) == 2 and factors[1].op == "div" and factors[1].args[0] is ONE:
         return Node("div", (factors[0], factors[1].args[1]))
     return Node("mul", tuple(factors))
-
-
-def is_expression(node: Node) -> bool:
-    """Whether the node has a number for a value."""
-    return node.op in EXPRESSIONS
-
-
-_NO_NAMES: frozenset[str] = frozenset()
-
-
-def symbols(node: Node) -> frozenset[str]:
-    """The names of the free variables in a tree."""
-    if node.op == "sym":
-        return frozenset([str(node.value)])
-    if not node.args:
-        return _NO_NAMES
-    names = _NO_NAMES.union(*map(symbols, node.args))
-    bound = node.op == "calculus" and len(node.args) > 2
-    return names - {str(node.args[1].value)} if bound else names
-
-
-def holds(node: Node, op: str, value: str | None = None) -> bool:
-    """Whether some part of the tree has this operation (and this content)."""
-    if node.op == op and (value is None or node.value == value):
-        return True
-    for arg in node.args:  # noqa: SIM110 -- asked so often that a generator is felt
-        if holds(arg, op, value):
-            return True
-    return False
-
-
-def substituted(node: Node, values: Mapping[str, Node]) -> Node:
-    """The tree with variables replaced."""
-    if node.op == "sym":
-        return values.get(str(node.value), node)
-    if not node.args:
-        return node
-    args = tuple(substituted(arg, values) for arg in node.args)
-    return Node(node.op, args, node.value, node.unit)
-
-
-def size(node: Node) -> int:
-    """How many operations and leaves a tree has."""
-    return 1 + sum(map(size, node.args))
 
 
 def show(node: Node, limit: int = 200) -> str:
@@ -197,6 +199,6 @@ def _write(node: Node, pieces: list[str]) -> None:
 
 def expression(node: Node) -> Node:
     """The node itself. Raises Unparsed if it is no number or expression."""
-    if not is_expression(node):
+    if not node.is_expression:
         raise Unparsed(f"a {node.op} where a number should stand")
     return node
