@@ -62,9 +62,12 @@ def test_labels_are_those_of_the_text() -> None:
         assert make_problem("math", seed, level, family).prompt in made.text
 
 
-def test_an_unknown_family_is_refused_with_the_nearest() -> None:
+def test_an_unknown_family_or_level_is_refused_with_the_nearest() -> None:
     with pytest.raises(UsageError, match="unknown family 'grahps'; did you mean graphs"):
         ProceduralProvider(families=["grahps"])
+    for level in (0, 4, -1):
+        with pytest.raises(UsageError, match="level is 1, 2, 3"):
+            ProceduralProvider(level=level)
 
 
 def test_rows_record_their_family_and_level_and_a_journal_records_them_again(
