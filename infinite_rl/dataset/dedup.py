@@ -33,7 +33,7 @@ import numpy.typing as npt
 from ..errors import UsageError, import_extra
 from .rows import Row, Source, number_of, read
 from .spill import SpillFile
-from .tokens import BREAK, Hashes, clauses, hash_of, hashes, literals, text_of, tokens
+from .tokens import BREAK, Hashes, clauses, hash_of, hashes, literals, text_of, tokens, word_list
 
 Numbers: TypeAlias = Literal["exact", "ignore"]
 Signature: TypeAlias = "npt.NDArray[np.uint32]"
@@ -42,40 +42,13 @@ THRESHOLD = 0.6
 _SAMPLE = 1_024  # shingles of a row that are kept
 _SHORT_PROMPT = 20  # words: in a shorter one, any other word may make another task
 _SHORT_ANSWER = 40  # characters: longer ones, such as tests, are not the same by chance
-_FILLERS = frozenset(str.split("a an the this that these those of in for is are be and given"))
-# A clause of these words alone asks for nothing.
-_IDLE = frozenset(
-    str.split(
-        "please solve this task question problem exercise here is a the following for you q answer "
-        "think step by carefully explain your let's lets work it out show"
-    )
-)
+_FILLERS, _IDLE, _TELLING = map(word_list, ("fillers", "idle", "telling"))
 # Of b bands of r hashes, a pair of similarity s shares one with a chance of 1 - (1 - s^r)^b: 99.6 %
 # at 0.6 for 40 bands of 4, 99.4 % at 0.45 for 53 of 3. Strict bands list the most similar first.
 _HASHES = 160
 _BANDS = ((THRESHOLD, (40, 4)), (0.45, (53, 3)), (0.0, (80, 2)))
 _STRICT_BANDS = (10, 16)
 _CANDIDATES = 100  # compared for one row
-# Words that make another task of the same sentence; "one" is left out, being a pronoun, too.
-_TELLING = frozenset(
-    str.split(
-        "no not non never without except unless least most less more fewer greater smaller larger "
-        "smallest greatest largest minimum maximum lowest highest shortest longest even odd "
-        "increasing decreasing ascending descending first last before after above below half twice "
-        "double triple third quarter two three four five six seven eight nine ten eleven twelve "
-        "thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty "
-        "sixty seventy eighty ninety hundred thousand million dozen "
-        "seconds minute minutes hour hours hourly day days daily week weeks weekly fortnight month "
-        "months monthly year years yearly km cm mm kg meter meters metre metres kilometer "
-        "kilometers centimeter centimeters mile miles foot feet inch inches yard yards gram grams "
-        "kilogram kilograms pound pounds ounce ounces liter liters litre litres gallon gallons "
-        "dollar dollars cent cents percent sum product difference quotient average mean median "
-        "mode area perimeter volume radius diameter circumference including excluding ignoring "
-        "counting starts ends prefix suffix uppercase lowercase upper lower row rows vowel vowels "
-        "consonant consonants union intersection positive negative prime composite inner outer "
-        "start end sin cos tan"
-    )
-)
 _PAIR_FACTOR, _SALT_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xFF51AFD7ED558CCD)
 _FACTORS = np.random.default_rng(1).integers(1 << 63, size=64, dtype=np.uint64) * np.uint64(2)
 _FACTORS += np.uint64(1)

@@ -17,21 +17,11 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from . import MIN_DISTINCT
-from .tokens import hashes, tokens
+from .tokens import hashes, tokens, word_list
 
 MIN_ROWS = 50  # fewer are not judged
 _CHARACTERS = 4_000  # read of a text
-_COMMON = frozenset(
-    str.split(
-        "a an the of in on at to for from by with and or as is are be was were it its this that"
-        " these those he she they his her their him them who which what how when where if then"
-        " there has have had will would can could should must do does did not no each every all"
-        " any some many much more most total altogether number numbers value find calculate compute"
-        " determine give given write function implement create python javascript program code"
-        " returns return takes take input output called named def let suppose problem question"
-        " answer example integer integers please you your i we one two into out up"
-    )
-)
+_COMMON, _KEPT = word_list("common"), word_list("code")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+|\b[A-Z][a-z]+(?='s\b| (?:has|had|buys|is|was|and)\b)")
 _IN_TICKS = re.compile(r"`[^`\n]{1,80}`|\b[a-z]+_[a-z_]+\b|\b\w+\([^()\n]{0,60}\)")
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|ly|er)\Z")
@@ -40,15 +30,6 @@ _COMMENT = re.compile(r'"""(?:.|\n)*?"""|#[^\n]*|//[^\n]*|/\*(?:.|\n)*?\*/')
 _CODE = re.compile(
     r"(?P<text>\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`)|(?P<number>\d[\d.]*)|(?P<word>[^\W\d]\w*)"
     r"|=>|[-+*/%<>=!&|]{1,3}|[^\s\w]"
-)
-_KEPT = frozenset(
-    str.split(
-        "def return for while if elif else in not and or is lambda yield try except import from"
-        " class with function const let var of new len range sum min max sorted set dict list"
-        " enumerate zip map filter reduce join split append push pop get sort reverse abs int str"
-        " float length slice isalpha isdigit lower upper toLowerCase Math Map Set Object keys"
-        " values items count index indexOf heapq deque True False None true false null"
-    )
 )
 _FORMULA = re.compile(r"\\[A-Za-z]+|\d[\d,]*(?:\.\d+)?|[-+*/^=<>%()]")
 _HASHES, _PROMPT_BANDS, _SOLUTION_BANDS = 32, 2, 4  # hashes of a signature, and of a band
