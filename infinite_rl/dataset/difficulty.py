@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ..estimators import wilson
 from . import rows
 from .rows import Row
 from .scoring import score_columns
-from .solving import Cost, SolveConfig, Solved, folder_of, solve
+from .solving import Cost, SolveConfig, Solved, solve
 from .spill import SpillList
-from .unfinished import collected
 
 RATE_COLUMNS = ("attempts", "solved", "pass_rate", "pass_rate_low", "pass_rate_high")
 RATED = "rated.jsonl"  # in the folder of the completions: finished rows, until all are
@@ -27,14 +25,6 @@ class Rating(Cost):
     always: int = 0
     never: int = 0
     unrated: int = 0
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        """Count a row with its `RATE_COLUMNS`."""
-        self.rows += 1
-        self.unrated += not row["attempts"]
-        if row["attempts"]:
-            self.always += row["solved"] == row["attempts"]
-            self.never += not row["solved"]
 
 
 def difficulty(
@@ -67,24 +57,24 @@ def difficulty(
             stored.
         InfiniteRLError: `max_cost` is reached, or judging is impossible.
     """
-    out, keep, rating = Path(out), Path(keep) if keep else None, Rating()
-    for file in (out, keep):
-        if file:
-            rows.kind_of(file)
-    folder, kept = folder_of(out, calls), SpillList()
+    keep, kept, rating = Path(keep) if keep else None, SpillList(), Rating()
+    if keep:
+        rows.kind_of(keep)
 
-    def consume(rated: Iterator[tuple[Row, list[Row]]]) -> None:
-        with collected(folder / RATED, out) as writer:
-            for row, attempts in rated:
-                rating.add(row)
-                writer.add(row)
-                for attempt in attempts if keep else ():
-                    kept.add(attempt)
-                on_row(rating.rows)
-        if keep:
-            rows.write(kept, keep)
+    def take(rated: tuple[Row, list[Row]]) -> list[Row]:
+        row, attempts = rated
+        rating.rows += 1
+        rating.unrated += not row["attempts"]
+        if row["attempts"]:
+            rating.always += row["solved"] == row["attempts"]
+            rating.never += not row["solved"]
+        for attempt in attempts if keep else ():
+            kept.add(attempt)
+        return [row]
 
-    solve(source, folder, config, rating, _rated, consume)
+    solve(source, Path(out), RATED, config, rating, _rated, take, calls=calls, on_row=on_row)
+    if keep and not config.dry_run:
+        rows.write(kept, keep)
     return rating
 
 

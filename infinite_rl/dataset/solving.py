@@ -12,7 +12,7 @@ import json
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from ..errors import NoCompletion, check_range, look_up
 from ..files.folders import locked
 from ..inference.budget import Budget, Estimate, Spending, estimate_calls
 from ..inference.clients import ModelClients, RequestPolicy
-from ..inference.journal import Call, Journal, Source, slot_seed
+from ..inference.journal import Call, Journal, slot_seed
 from ..layout import tagged
 from ..providers import resolve_provider
 from ..providers.base import Provider
@@ -36,6 +36,7 @@ from ..types import Completion, RewardFunctionScore, Sample, Slot
 from ..verification.self_consistency import default_system_prompt
 from ..workers.pool import in_order
 from . import rows
+from .unfinished import collected
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -119,17 +120,23 @@ def folder_of(out: Path, calls: str | Path | None = None) -> Path:
 
 def solve(
     source: rows.Source,
-    folder: Path,
+    out: Path,
+    unfinished: str,
     config: SolveConfig,
     cost: Cost,
     convert: Callable[[Solved], T],
-    consume: Callable[[Iterator[T]], None],
+    take: Callable[[T], Iterable[rows.Row]],
+    *,
+    calls: str | Path | None,
+    on_row: Callable[[int], None],
 ) -> None:
-    """Solve the rows of `source`; `consume` gets the result of `convert` for each, in order.
+    """Solve the rows of `source`, and write to `out` what becomes of each, in their order.
 
-    `convert` is called from many threads; `cost` is updated. Completions are stored in `folder` in
-    any case. A dry run consumes nothing, and creates no folder. A row with an answer that the
-    reward cannot read is not requested.
+    `convert` makes a result of each row, in many threads; `take` counts the result in `cost` and
+    gives the rows to write. Until all are there, they are in the file `unfinished` of the folder
+    `calls` (see `folder_of`), which keeps the completions in any case. `on_row` is called with the
+    number of rows done. A dry run writes nothing, and creates no folder. A row with an answer that
+    the reward cannot read is not requested.
 
     Raises:
         UsageError: an argument or a row is invalid.
@@ -137,11 +144,11 @@ def solve(
             stored.
         InfiniteRLError: `max_cost` is reached, or judging is impossible.
     """
-    solver = _Solver.of(config)
+    rows.kind_of(out)  # an unknown kind shows before the work
+    solver, folder, every = _Solver(config), folder_of(out, calls), rows.read_some(source)
     if config.dry_run and not (folder / JOURNAL).is_file():
-        cost.estimate = solver.estimate(rows.read_some(source), None)
+        cost.estimate = solver.estimate(every, None)
         return
-    every = rows.read_some(source)
     every = itertools.chain([next(every)], every)  # an unreadable source leaves no folder
     with locked(folder), closing(Journal(folder)) as journal:
         cost.spending = journal.spending
@@ -155,104 +162,95 @@ def solve(
         )  # fmt: skip
         pool = ThreadPoolExecutor(config.threads, thread_name_prefix="solver")
 
-        def results() -> Iterator[T]:
-            """When this ends early, calls in flight are waited for."""
-            try:
-                yield from in_order(
-                    lambda task: pool.submit(
-                        lambda: convert(solver.solve(task, journal, rewards, budget))
-                    ),
-                    _tasks(every),
-                )
-            except BaseException:  # no further call, whatever it is
-                config.stop.set()
-                raise
-            finally:
-                pool.shutdown(cancel_futures=True)
+        def result(task: _Task) -> T:
+            return convert(solver.solve(task, journal, rewards, budget))
 
-        consume(results())
+        tasks = solver.tasks(every, journal.lost)
+        try:
+            with collected(folder / unfinished, out) as writer:
+                results = in_order(lambda task: pool.submit(result, task), tasks)
+                for number, each in enumerate(results, 1):
+                    for row in take(each):
+                        writer.add(row)
+                    on_row(number)
+        except BaseException:  # no further call, whatever it is
+            config.stop.set()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)  # calls in flight are waited for
         cost.calls = journal.answered
 
 
 class _Task(NamedTuple):
-    """A row to solve; `again` counts earlier rows with the same prompt."""
+    """A row to solve, and the calls that do."""
 
     row: Mapping[str, Any]
     sample: Sample
-    again: int
+    system: str
+    calls: Sequence[Call]
 
 
-def _tasks(every: Iterable[Mapping[str, Any]]) -> Iterator[_Task]:
-    seen: Counter[str] = Counter()
-    for row in every:
-        sample = rows.sample_of(row)
-        yield _Task(row, sample, seen[sample.prompt])
-        seen[sample.prompt] += 1
-
-
-@dataclass(frozen=True)
 class _Solver:
-    """The model that solves rows; `options` are part of each call's key."""
+    """The model that solves rows, and the thinking budget of a call of it, in tokens.
 
-    config: SolveConfig
-    source: Source
-    options: Mapping[str, Any]
+    Raises:
+        UsageError, ProviderRefused: the provider cannot be set up.
+    """
 
-    @classmethod
-    def of(cls, config: SolveConfig) -> _Solver:
-        """Set up the provider. Raises UsageError, ProviderRefused."""
+    def __init__(self, config: SolveConfig) -> None:
+        self.config = config
         policy = RequestPolicy(
             config.limits, config.threads, config.retry, config.stop, clients=config.clients
         )
-        options: dict[str, object] = {
+        self.options: dict[str, Any] = {
             "temperature": config.temperature, "max_output_tokens": config.max_output_tokens,
         }  # fmt: skip
         if config.thinking is not None:  # else keys of folders without this option change
-            options["thinking"] = parse_thinking(config.thinking)
-        source = ModelClients.of(
+            self.options["thinking"] = parse_thinking(config.thinking)
+        self.source = ModelClients.of(
             config.provider, config.model, "", config.price,
-            {**options, "base_url": config.base_url}, policy, dry_run=config.dry_run,
+            {**self.options, "base_url": config.base_url}, policy, dry_run=config.dry_run,
         ).writer  # fmt: skip
+        model = self.source.model
         kind = resolve_provider(config.provider) if isinstance(config.provider, str) else ""
-        for line in warnings_of([source.model], config.temperature, provider=kind):
+        for line in warnings_of([model], config.temperature, provider=kind):
             logger.warning("%s", line)
-        return cls(config, source, options)
+        self.room = thinking_request(model, self.options.get("thinking")).budget
 
-    @property
-    def room(self) -> int:
-        """The thinking budget of one call in tokens."""
-        return thinking_request(self.source.model, self.options.get("thinking")).budget
+    def tasks(self, every: Iterable[Mapping[str, Any]], lost: Collection[str]) -> Iterator[_Task]:
+        """Each row with its calls.
 
-    def system(self, sample: Sample) -> str:
-        """Return the system prompt of a row."""
-        system = self.config.system
-        return default_system_prompt(sample) if system is None else system
-
-    def calls(self, task: _Task, lost: Iterable[str] = ()) -> Iterator[Call]:
-        """Yield the calls that solve a row.
-
-        The slot depends on everything that the completion depends on, and not on the position of
-        the row. Lost calls of a killed run may have been billed, and are skipped.
+        A call's slot depends on everything that the completion depends on, and not on the position
+        of the row. Lost calls of a killed run may have been billed, and are skipped.
         """
-        config, system, prompt = self.config, self.system(task.sample), task.sample.prompt
-        key = [self.source.name, self.source.model, self.options, config.seed, system, prompt]
-        text = json.dumps(key, sort_keys=True)
-        digest = hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
-        slots = (Slot(digest, task.again, solve=number) for number in itertools.count(1))
-        free = (slot for slot in slots if str(slot) not in lost)
-        for slot in itertools.islice(free, config.attempts):
-            seed = slot_seed(config.seed, slot)
-            yield Call(slot, task.sample.type, system, prompt, seed)
+        config, source, seen = self.config, self.source, Counter[str]()
+        for row in every:
+            sample = rows.sample_of(row)
+            system = default_system_prompt(sample) if config.system is None else config.system
+            key = [source.name, source.model, self.options, config.seed, system, sample.prompt]
+            text = json.dumps(key, sort_keys=True)
+            digest = hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
+            again = seen[sample.prompt]  # earlier rows with this prompt
+            seen[sample.prompt] += 1
+            slots = (Slot(digest, again, solve=number) for number in itertools.count(1))
+            free = (slot for slot in slots if str(slot) not in lost)
+            calls = [
+                Call(slot, sample.type, system, sample.prompt, slot_seed(config.seed, slot))
+                for slot in itertools.islice(free, config.attempts)
+            ]
+            yield _Task(row, sample, system, calls)
 
     def estimate(self, every: Iterable[Mapping[str, Any]], journal: Journal | None) -> Estimate:
         """Estimate the missing calls."""
-        calls = chars = 0
-        for task in _tasks(every):
-            for call in self.calls(task, journal.lost if journal else ()):
-                if journal is None or str(call.slot) not in journal:
-                    calls, chars = calls + 1, chars + len(call.system) + len(call.prompt)
+        tasks = self.tasks(every, journal.lost if journal else ())
+        calls = (call for task in tasks for call in task.calls)
+        sizes = [
+            len(call.system) + len(call.prompt)
+            for call in calls
+            if journal is None or str(call.slot) not in journal
+        ]
         spent = journal.spending if journal else Spending()
-        return estimate_calls(calls, chars, self.source.price, spent, self.room)
+        return estimate_calls(len(sizes), sum(sizes), self.source.price, spent, self.room)
 
     def solve(
         self,
@@ -262,12 +260,12 @@ class _Solver:
         budget: Budget,
     ) -> Solved:
         """Solve and judge one row; called from many threads."""
-        sample, system = task.sample, self.system(task.sample)
+        row, sample, system, calls = task
         reward = look_up("reward", sample.type, rewards)
         if reward.score(sample, sample.response or tagged("0")).status == "unscored":
-            return Solved(task.row, sample, reward, system)  # every completion would be, too
+            return Solved(row, sample, reward, system)  # every completion would be, too
         completions: list[Completion] = []
-        for call in self.calls(task, journal.lost):
+        for call in calls:
             stored = str(call.slot) in journal
             with nullcontext() if stored else budget.reserve(len(system) + len(call.prompt)):
                 try:
@@ -275,4 +273,4 @@ class _Solver:
                 except NoCompletion:
                     completions.append(Completion("", self.source.model))
         scores = reward.score_many([(sample, each.text) for each in completions])
-        return Solved(task.row, sample, reward, system, tuple(completions), tuple(scores))
+        return Solved(row, sample, reward, system, tuple(completions), tuple(scores))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,9 +17,8 @@ from ..types import Completion, RewardFunctionScore
 from . import rows
 from .rows import Row
 from .scoring import score_columns
-from .solving import Cost, SolveConfig, Solved, folder_of, solve
+from .solving import Cost, SolveConfig, Solved, solve
 from .trace_filters import cleaned
-from .unfinished import collected
 
 TRACES = "traces.jsonl"  # in the folder of the completions: finished traces, until all are
 _THINK = re.compile(r"</?think(?:ing)?>", re.IGNORECASE)
@@ -63,22 +62,16 @@ def traces(
             stored.
         InfiniteRLError: `max_cost` is reached.
     """
-    out, tracing = Path(out), Tracing()
-    rows.kind_of(out)
-    folder = folder_of(out, calls)
+    tracing = Tracing()
 
-    def consume(traced: Iterator[list[Row]]) -> None:
-        with collected(folder / TRACES, out) as writer:
-            for of_row in traced:
-                for trace in of_row:
-                    tracing.dropped[trace["dropped"]] += 1
-                    if keep_all or not trace["dropped"]:
-                        writer.add(trace)
-                tracing.rows, tracing.unasked = tracing.rows + 1, tracing.unasked + (not of_row)
-                on_row(tracing.rows)
-        tracing.kept = tracing.dropped.pop("", 0)
+    def take(traced: list[Row]) -> list[Row]:
+        tracing.rows += 1
+        tracing.unasked += not traced
+        tracing.dropped.update(trace["dropped"] for trace in traced)
+        return [trace for trace in traced if keep_all or not trace["dropped"]]
 
-    solve(source, folder, config, tracing, traces_of, consume)
+    solve(source, Path(out), TRACES, config, tracing, traces_of, take, calls=calls, on_row=on_row)
+    tracing.kept = tracing.dropped.pop("", 0)
     return tracing
 
 

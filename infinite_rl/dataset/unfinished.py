@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..errors import StoreError
-from ..files.logs import AppendOnlyFile, JsonlLog, damaged, read_lines
+from ..files.logs import JsonlLog, read_jsonl, read_lines
 from .rows import Row, read, write
 from .spill import to_line
 
 ENDING = ".part"
 
 
-class RowWriter(AppendOnlyFile):
-    """Appends rows as JSON lines, which any reader sees at once."""
+class RowLog(JsonlLog):
+    """Rows as JSON lines, which any reader sees at once."""
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Append a row, which outlives this process. Raises StoreError if that fails."""
@@ -25,16 +24,16 @@ class RowWriter(AppendOnlyFile):
 
 
 @contextmanager
-def collected(path: Path, out: Path) -> Iterator[RowWriter]:
+def collected(path: Path, out: Path) -> Iterator[RowLog]:
     """Collect rows in `path`, where they are readable at once; at the end move them to `out`."""
     path.unlink(missing_ok=True)  # of an earlier run
-    with closing(RowWriter(path)) as writer:
+    with closing(RowLog(path)) as writer:
         yield writer
     write(read(path), out)
     path.unlink()
 
 
-class UnfinishedRows(JsonlLog):
+class UnfinishedRows(RowLog):
     """Rows of the file `out` that are collected in `out` + ".part".
 
     The first line there has the `settings` of the rows, each further line a row. After a kill the
@@ -73,18 +72,9 @@ class UnfinishedRows(JsonlLog):
             self.path.unlink()
         self.close()
 
-    def add(self, row: Mapping[str, Any]) -> None:
-        """Append a row."""
-        self._write(to_line(row))
-
     def done(self) -> Iterator[Row]:
-        """Yield the present rows. Raises StoreError if they are damaged."""
-        for end, line in read_lines(self.path):
-            if end > self._begin:
-                try:
-                    yield json.loads(line)
-                except ValueError as error:
-                    raise damaged(self.path, end, str(error)) from None
+        """The present rows. Raises StoreError if they are damaged."""
+        return (row for offset, row in read_jsonl(self.path, dict) if offset)
 
     def finish(self) -> int:
         """Write all rows to `out` and return their number."""
