@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import NoColumn, StoreError, UsageError, import_extra, reason_of
 from ..files.atomic import atomic_file
@@ -30,13 +30,9 @@ from .spill import SpillList, to_json, to_line
 __all__ = ["Row", "Source", "id_of", "kind_of", "read", "read_some", "sample_of", "write"]
 
 Row: TypeAlias = "dict[str, Any]"
+_Rows: TypeAlias = "Iterable[Mapping[str, Any]]"
 Source: TypeAlias = "str | Path | Iterable[Mapping[str, Any]] | Mapping[str, Any]"
 
-# Endings of names, and the kind of file of each.
-_KINDS = {
-    **{".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".jsonl.gz": "jsonl.gz"},
-    **{".json": "json", ".parquet": "parquet"},
-}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 PINS = "pinned.json"  # the manifest of pinned rows, beside them
 
@@ -60,7 +56,7 @@ def read(source: Source) -> Iterator[Row]:
     elif isinstance(source, str | Path):
         for path in _files(Path(source)):
             try:
-                yield from _READERS[kind_of(path)](path)
+                yield from _KINDS[kind_of(path)].read(path)
             except OSError as error:
                 raise StoreError(f"cannot read {path}: {error.strerror or error}") from None
     elif isinstance(source, Mapping):
@@ -96,13 +92,9 @@ def write(rows: Iterable[Mapping[str, Any]], path: str | Path, columns: Sequence
         StoreError: the file cannot be written.
     """
     path = Path(path)
-    kind = kind_of(path)
+    writer = _KINDS[kind_of(path)].write
     with atomic_file(path) as unfinished:
-        if kind in _LINE_WRITERS:
-            return _LINE_WRITERS[kind](rows, unfinished)
-        spilled, names = spill(rows)
-        _TABLE_WRITERS[kind](spilled, list(dict.fromkeys([*columns, *names])), unfinished)
-        return len(spilled)
+        return writer(rows, unfinished, columns)
 
 
 def id_of(row: Mapping[str, Any]) -> str:
@@ -137,7 +129,7 @@ def number_of(row: Mapping[str, Any], column: str, where: str) -> float:
 def kind_of(path: Path) -> str:
     """The kind of a file by its name: "csv", "jsonl", "jsonl.gz", "json" or "parquet"."""
     if ending := ending_of(path.name):
-        return _KINDS[ending]
+        return "jsonl" if ending == ".ndjson" else ending[1:]
     raise UsageError(
         f"{path} is of no known kind: name it .csv, .jsonl, .jsonl.gz, .json, .parquet"
     )
@@ -145,7 +137,8 @@ def kind_of(path: Path) -> str:
 
 def ending_of(name: str) -> str:
     """The ending of a name by which the kind of file is known, such as ".jsonl.gz"; else ""."""
-    return next((ending for ending in _KINDS if name.lower().endswith(ending)), "")
+    endings = (f".{kind}" for kind in (*_KINDS, "ndjson"))
+    return next((ending for ending in endings if name.lower().endswith(ending)), "")
 
 
 def _files(path: Path) -> list[Path]:
@@ -246,17 +239,20 @@ def _object(value: Any) -> Row:
 # --- writing -------------------------------------------------------------------------------------
 
 
-def _write_jsonl(rows: Iterable[Mapping[str, Any]], path: Path, *, zipped: bool = False) -> int:
+def _write_jsonl(rows: _Rows, path: Path, _: Sequence[str], *, zipped: bool = False) -> int:
     count = 0
-    # Without a time stamp, the same rows give the same bytes.
-    with gzip.GzipFile(path, "wb", mtime=0) if zipped else path.open("wb") as file:
+    # Without a name and a time, the same rows give the same bytes.
+    with (
+        path.open("wb") as plain,
+        gzip.GzipFile("", "wb", 9, plain, 0) if zipped else plain as file,
+    ):
         for row in rows:
             file.write(to_line(row))
             count += 1
     return count
 
 
-def _write_json(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
+def _write_json(rows: _Rows, path: Path, _: Sequence[str]) -> int:
     count = 0
     with path.open("w", encoding="ascii") as file:
         file.write("[")
@@ -266,11 +262,19 @@ def _write_json(rows: Iterable[Mapping[str, Any]], path: Path) -> int:
     return count
 
 
-def _write_csv(rows: SpillList, columns: Sequence[str], path: Path) -> None:
+def _write_csv(rows: _Rows, path: Path, columns: Sequence[str]) -> int:
+    spilled, names = spill(rows, columns)
     with path.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
-        file.write(csv_line(columns, "\n"))
-        for row in rows:
-            file.write(csv_line([_field(row.get(column)) for column in columns], "\n"))
+        file.write(csv_line(names, "\n"))
+        for row in spilled:
+            file.write(csv_line([_field(row.get(name)) for name in names], "\n"))
+    return len(spilled)
+
+
+def _write_parquet(rows: _Rows, path: Path, columns: Sequence[str]) -> int:
+    spilled, names = spill(rows, columns)
+    parquet.write({path: spilled}, names)
+    return len(spilled)
 
 
 def _field(value: object) -> str:
@@ -279,26 +283,27 @@ def _field(value: object) -> str:
     return json.dumps(value) if isinstance(value, list | dict) else str(value)
 
 
-def spill(rows: Iterable[Mapping[str, Any]]) -> tuple[SpillList, list[str]]:
-    """The rows as a list on disk, and all their columns."""
-    spilled, columns = SpillList(), dict[str, None]()
+def spill(rows: _Rows, columns: Sequence[str] = ()) -> tuple[SpillList, list[str]]:
+    """The rows as a list on disk; these columns, and all others of the rows."""
+    spilled, names = SpillList(), dict.fromkeys(columns)
     for row in rows:
-        columns.update(dict.fromkeys(row))
+        names.update(dict.fromkeys(row))
         spilled.add(row)
-    return spilled, list(columns)
+    return spilled, list(names)
 
 
-# One row a kind of file.
-_READERS: Mapping[str, Callable[[Path], Iterator[Row]]] = {
-    **{"csv": _read_csv, "jsonl": _read_jsonl, "jsonl.gz": _read_jsonl},
-    **{"json": _read_json, "parquet": parquet.read},
-}
-_LINE_WRITERS: Mapping[str, Callable[[Iterable[Mapping[str, Any]], Path], int]] = {
-    "jsonl": _write_jsonl,
-    "jsonl.gz": partial(_write_jsonl, zipped=True),
-    "json": _write_json,
-}
-_TABLE_WRITERS: Mapping[str, Callable[[SpillList, Sequence[str], Path], None]] = {
-    "csv": _write_csv,
-    "parquet": lambda rows, columns, path: parquet.write({path: rows}, columns),
+class _Kind(NamedTuple):
+    """How files of a kind are read, and written: the rows, the file, and its first columns."""
+
+    read: Callable[[Path], Iterator[Row]]
+    write: Callable[[_Rows, Path, Sequence[str]], int]
+
+
+# One row a kind of file, by the ending of its name.
+_KINDS: Mapping[str, _Kind] = {
+    "csv": _Kind(_read_csv, _write_csv),
+    "jsonl": _Kind(_read_jsonl, _write_jsonl),
+    "jsonl.gz": _Kind(_read_jsonl, partial(_write_jsonl, zipped=True)),
+    "json": _Kind(_read_json, _write_json),
+    "parquet": _Kind(parquet.read, _write_parquet),
 }

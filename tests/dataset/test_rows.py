@@ -40,6 +40,9 @@ def test_what_was_written_is_read_back_exactly(kind: str, tmp_path: Path) -> Non
     assert write(iter(items), path) == len(items)
     assert list(read(path)) == list(read(str(path))) == items
     assert [file.name for file in path.parent.iterdir()] == [path.name]
+    before = path.read_bytes()
+    write(items, path)
+    assert path.read_bytes() == before, "the same rows give the same bytes"
 
 
 @kinds
