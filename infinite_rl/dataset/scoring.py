@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
-from itertools import chain, islice
+from itertools import chain, islice, tee
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, TypeAlias
@@ -124,11 +124,10 @@ def score_rows(
         RuntimeMissing, SandboxError: judging is impossible.
     """
     judging = judging or Judging()
-    waiting: deque[Mapping[str, Any]] = deque()
+    source, judged = tee(source)
 
     def jobs() -> Iterator[Job]:
         for number, row in enumerate(source, 1):
-            waiting.append(row)
             foreign = [] if _is_scored(row) else [name for name in SCORE_COLUMNS if name in row]
             if foreign and not overwrite_columns:
                 raise UsageError(
@@ -141,8 +140,8 @@ def score_rows(
         scores = in_threads(partial(_judged, rewards=rewards), jobs(), default_count())
     else:
         scores = (spread or partial(_on_cores, judging.timeout))(jobs())
-    for columns in scores:
-        yield {**_without_score(waiting.popleft()), **columns}
+    for columns, row in zip(scores, judged, strict=False):  # no scores, no rows
+        yield {**_without_score(row), **columns}
 
 
 def score_file(
@@ -290,16 +289,9 @@ def _lost(job: Job, why: str) -> Row:
 
 
 def _on_cores(timeout: float, jobs: Iterator[Job]) -> Iterator[Row]:
-    sent: deque[Job] = deque()
-
-    def noted() -> Iterator[Job]:
-        for job in jobs:
-            sent.append(job)
-            yield job
-
-    work = f"{__name__}:judge_job"
-    for result in in_workers(work, noted(), default_count(), _BOUND * timeout):
-        job = sent.popleft()
+    jobs, sent = tee(jobs)
+    results = in_workers(f"{__name__}:judge_job", jobs, default_count(), _BOUND * timeout)
+    for result, job in zip(results, sent, strict=False):
         yield _lost(job, result.reason) if isinstance(result, Lost) else result
 
 
