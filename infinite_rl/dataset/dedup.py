@@ -31,9 +31,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import UsageError, import_extra
+from ..reward_functions.word_tables import WordTables
 from .rows import Row, Source, number_of, read
 from .spill import SpillFile
-from .tokens import BREAK, Hashes, clauses, hash_of, hashes, literals, text_of, tokens, word_list
+from .tokens import BREAK, Hashes, clauses, hash_of, hashes, literals, text_of, tokens
 
 Numbers: TypeAlias = Literal["exact", "ignore"]
 Signature: TypeAlias = "npt.NDArray[np.uint32]"
@@ -42,7 +43,7 @@ THRESHOLD = 0.6
 _SAMPLE = 1_024  # shingles of a row that are kept
 _SHORT_PROMPT = 20  # words: in a shorter one, any other word may make another task
 _SHORT_ANSWER = 40  # characters: longer ones, such as tests, are not the same by chance
-_FILLERS, _IDLE, _TELLING = map(word_list, ("fillers", "idle", "telling"))
+_FILLERS, _IDLE, _TELLING = map(WordTables(__file__).words, ("fillers", "idle", "telling"))
 # Of b bands of r hashes, a pair of similarity s shares one with a chance of 1 - (1 - s^r)^b: 99.6 %
 # at 0.6 for 40 bands of 4, 99.4 % at 0.45 for 53 of 3. Strict bands list the most similar first.
 _HASHES = 160

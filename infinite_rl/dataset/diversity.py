@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from ..reward_functions.word_tables import WordTables
 from . import MIN_DISTINCT
-from .tokens import hashes, tokens, word_list
+from .tokens import hashes, tokens
 
 MIN_ROWS = 50  # fewer are not judged
 _CHARACTERS = 4_000  # read of a text
-_COMMON, _KEPT = word_list("common"), word_list("code")
+_COMMON, _KEPT = map(WordTables(__file__).words, ("common", "code"))
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+|\b[A-Z][a-z]+(?='s\b| (?:has|had|buys|is|was|and)\b)")
 _IN_TICKS = re.compile(r"`[^`\n]{1,80}`|\b[a-z]+_[a-z_]+\b|\b\w+\([^()\n]{0,60}\)")
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|ly|er)\Z")

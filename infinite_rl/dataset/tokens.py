@@ -13,7 +13,6 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import NoColumn
@@ -108,13 +107,6 @@ def without_markup(text: str) -> str:
         return text
     parts = unicodedata.normalize("NFD", _UNSEEN.sub("", text))
     return unicodedata.normalize("NFC", _ACCENT.sub("", parts))
-
-
-def word_list(name: str) -> frozenset[str]:
-    """A list of `word_lists.txt`, where its name is the first word of the line above it."""
-    lists = Path(__file__).with_name("word_lists.txt").read_text(encoding="utf-8")
-    _, _, rest = lists.partition(f"# {name}: ")
-    return frozenset(rest.partition("#")[0].partition("\n")[2].split())
 
 
 def literals(text: str) -> list[str]:

@@ -11,27 +11,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..layout import ANSWER_TAG
+from ..reward_functions.word_tables import WordTables
 
 _FENCE = re.compile(r"[ \t]*(```|~~~)")
-# Terms of instructions about the form of an answer ...
-_FORM = re.compile(
-    rf"</?{ANSWER_TAG}>|\b{ANSWER_TAG}\W{{1,4}}tags?\b|\\boxed\b|\bANSWER:"
-    r"|\b(?:answer|output|response)\s+format\b|\bformat\s+of\s+the\s+(?:answer|output|response)\b"
-    r"|\bon\s+its\s+own\s+line\b|\bcode\s+(?:block|fence)s?\b"
-    r"|\bstep[- ]by[- ]step\b|\bshow\s+(?:my|your|the)\s+(?:reasoning|work|steps)\b"
-    r"|\bfinal\s+(?:numeric\s+)?(?:answer|content)\s+(?:alone|once|only)\b",
-    re.IGNORECASE,
-)
-# ... and phrases of a model about its instructions, or about its next output.
-_META = re.compile(
-    r"\binstruct(?:ions?|ed|s)\b|\b(?:as\s+)?request(?:ed|s)?\b|\bas\s+(?:instructed|asked)\b"
-    r"|\b(?:prompt|user|problem|question|task|system\s+message|it)\s+(?:says?|asks?|wants?|requires?)\b"
-    r"|\b(?:I|we)\s+(?:should|must|need\s+to|have\s+to|will|am\s+(?:asked|told|supposed)"
-    r"|are\s+(?:asked|told))\b|\b(?:I|we)['\u2019](?:ll|m|re)\b"
-    r"|\blet\s+me\s+(?:now\s+)?(?:output|write|format|present|put|provide)\b"
-    r"|\bremember\s+to\b|\bmake\s+sure\b|\bdon['\u2019]t\s+forget\b|\bat\s+the\s+(?:very\s+)?end\b",
-    re.IGNORECASE,
-)
+_TABLES = WordTables(__file__)
+_FORM, _META = _TABLES.pattern("form"), _TABLES.pattern("instructions")
 _COMPUTES = re.compile(r"[\w)}][ \t]{0,3}=[ \t]{0,3}[-\d({\\]")  # more than an echo
 _SENTENCE = re.compile(r"(?<=[^\d\s][.!?])[ \t]+(?=[A-Z\d\"'(*<$\\])|(?<=\d[.!?])[ \t]+(?=[A-Z])")
 _WORD = re.compile(r"\w+")
