@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
+from labelled import soak
 
 from benchmarks.pacing import QUOTAS, Simulation, bucket, found_s, rising
 from infinite_rl.providers.backoff import AdaptiveConcurrency, AdaptiveRate, Clusters, TokenBucket
@@ -117,9 +120,10 @@ def test_an_overload_halves_the_cap_and_each_window_of_successes_adds_one() -> N
 # Whole runs on a simulated clock
 
 
-@pytest.mark.parametrize("delay_s", [None, 1.5])
-@pytest.mark.parametrize("share", [0.01, 0.03, 0.1])
-@pytest.mark.parametrize(("threads", "refusal_s"), [(64, 1.0), (16, 0.1)])
+@pytest.mark.parametrize(
+    ("threads", "refusal_s", "share", "delay_s"),
+    [(64, 1.0, 0.1, None), (64, 1.0, 0.03, 1.5), (16, 0.1, 0.1, 1.5), (16, 0.1, 0.01, None)],
+)
 def test_random_429s_keep_four_fifths_of_the_ideal_rate(
     threads: int, refusal_s: float, share: float, delay_s: float | None
 ) -> None:
@@ -128,48 +132,48 @@ def test_random_429s_keep_four_fifths_of_the_ideal_rate(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("seed", [1, *soak(2, 3, 4, 5)])
 def test_they_keep_it_over_an_hour(seed: int) -> None:
     run = Simulation(16, random_429s=0.1, seed=seed).run(seconds=3600)
     assert run.rate(0, 3600) >= 0.9 * 16 * 0.9
 
 
+_SETTINGS: list[tuple[dict[str, Any], float, float]] = [
+    ({}, 0.02, 0.9),
+    ({"names_quota": False, "names_delay": True}, 0.02, 0.9),
+    ({"names_quota": False, "names_delay": False}, 0.02, 0.9),
+    ({"random_429s": 0.03}, 0.05, 0.85),
+]
+
+
+@pytest.mark.parametrize(
+    ("rpm", "settings", "refused", "used"),
+    [
+        (60, *_SETTINGS[0]),
+        (300, *_SETTINGS[0]),
+        *(pytest.param(300, *each, marks=pytest.mark.slow) for each in _SETTINGS[1:]),
+        *(pytest.param(1000, *each, marks=pytest.mark.soak) for each in _SETTINGS),
+    ],
+)
 @pytest.mark.parametrize("kind", QUOTAS)
-@pytest.mark.parametrize("rpm", [60, 300, 1000])
-def test_a_true_limit_is_met_with_few_calls_refused(kind: str, rpm: int) -> None:
-    run = Simulation(quota=QUOTAS[kind](rpm)).run(seconds=660)
-    assert run.refused(60) < 0.02
-    assert run.rate(60, 660) * 60 >= 0.9 * rpm
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["sliding window", "token bucket"])
-@pytest.mark.parametrize("rpm", [300, 1000])
-@pytest.mark.parametrize("names_delay", [True, False])
-def test_a_true_limit_that_is_not_named_is_found_too(
-    kind: str, rpm: int, names_delay: bool
+def test_a_true_limit_is_met_with_few_calls_refused(
+    kind: str, rpm: int, settings: dict[str, Any], refused: float, used: float
 ) -> None:
-    run = Simulation(quota=QUOTAS[kind](rpm), names_quota=False, names_delay=names_delay)
-    run.run(seconds=660)
-    assert run.refused(60) < 0.02
-    assert run.rate(60, 660) * 60 >= 0.9 * rpm
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", QUOTAS)
-@pytest.mark.parametrize("rpm", [300, 1000])
-def test_random_429s_beside_a_true_limit_cost_little_of_it(kind: str, rpm: int) -> None:
-    run = Simulation(quota=QUOTAS[kind](rpm), random_429s=0.03).run(seconds=660)
-    assert run.refused(60) < 0.03 + 0.02
-    assert run.rate(60, 660) * 60 >= 0.85 * rpm
+    """Whether or not the server names it, and also beside random refusals."""
+    run = Simulation(quota=QUOTAS[kind](rpm), **settings).run(seconds=660)
+    assert run.refused(60) < refused
+    assert run.rate(60, 660) * 60 >= used * rpm
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", QUOTAS)
 @pytest.mark.parametrize("times", [2, 10, 0])
-def test_a_limit_that_rises_is_found_within_two_minutes(kind: str, times: int) -> None:
+@pytest.mark.parametrize("moments", [(325, 350), *soak(range(300, 400, 25))])
+def test_a_limit_that_rises_is_found_within_two_minutes(
+    kind: str, times: int, moments: Iterable[int]
+) -> None:
     """At whatever moment between two probes it rises."""
-    assert max(found_s(QUOTAS[kind], 60, times, at) for at in range(300, 400, 25)) <= 120
+    assert max(found_s(QUOTAS[kind], 60, times, at) for at in moments) <= 120
 
 
 def test_a_limit_that_falls_is_met_again() -> None:

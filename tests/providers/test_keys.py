@@ -1,7 +1,8 @@
 """The API key is in no file, log line, message or traceback, whatever a server makes of it.
 
 Servers echo what they were sent, in an error's text as in a field nobody thinks of. So each field
-of each kind of answer holds the key once.
+of each kind of answer holds the key once. A call is made for each; a whole run, which writes files,
+for every tenth, and under `soak` for all.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import json
 import logging
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,6 @@ from loopback import json_reply
 from infinite_rl.errors import InfiniteRLError
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
-from infinite_rl.providers.base import Provider
 from infinite_rl.providers.batch import GeminiBatches
 from infinite_rl.providers.gemini import GeminiProvider
 from infinite_rl.providers.openai_compatible import OpenAICompatibleProvider
@@ -32,6 +33,7 @@ pytestmark = pytest.mark.slow
 ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0, total_s=0.0)
 TASK = render("What is 1 + 1?", "2", f"It is {tagged('2')}.")
 USAGE = {"promptTokenCount": 7, "candidatesTokenCount": 3, "cachedContentTokenCount": 1}
+EVERY = [10, pytest.param(1, marks=pytest.mark.soak)]
 
 GEMINI_REPLIES = (
     gemini.text(TASK, thought="I think.", usage=USAGE),
@@ -79,24 +81,6 @@ def variants(example: gemini.Reply, key: str) -> Iterator[tuple[str, gemini.Repl
     yield "no JSON", gemini.garbage(f"<html>{key}".encode(), example.status)
 
 
-def told(folder: Path, provider: Provider, **more: Any) -> Iterator[str]:
-    """All that a run says and writes, and another one that goes on from there."""
-    for _ in range(2):
-        try:
-            progress = generate_dataset(
-                "m", 1, folder, provider=provider, task_dist="0,1", debug=True,
-                max_retries=1, retry=ONCE, verify=0, **more,
-            )  # fmt: skip
-            yield repr(progress)
-        except InfiniteRLError as error:
-            yield "".join(traceback.format_exception(error))
-            yield f"{error.__cause__!r} {error.__context__!r}"
-    for path in folder.rglob("*"):
-        yield path.name
-        if path.is_file() and path.name != ".reserve":
-            yield path.read_text(encoding="utf-8", errors="replace")
-
-
 class Ears:
     """All that is logged and warned of while a test runs."""
 
@@ -104,17 +88,46 @@ class Ears:
         self, logged: pytest.LogCaptureFixture, warned: pytest.WarningsRecorder, folder: Path
     ) -> None:
         self.logged, self.warned, self.folder = logged, warned, folder
+        self.runs = count()
         logged.set_level(logging.INFO)  # a server's whole answer is in the HTTP libraries' DEBUG
         logged.set_level(logging.DEBUG, "infinite_rl")
 
-    def check(self, key: str, where: str, provider: Provider, **more: Any) -> None:
-        """Run with the provider and find the key nowhere."""
-        folder = self.folder / str(len(list(self.folder.iterdir())))
-        said = "".join(told(folder, provider, **more))
+    def check(self, key: str, where: str, shown: str) -> None:
+        """The key is neither in what is shown nor in a log line or a warning so far."""
         warned = " ".join(str(warning.message) for warning in self.warned)
-        assert "m" in said
-        for what, text in {"said": said, "log": self.logged.text, "warned": warned}.items():
-            assert key not in text, f"{what}, from {where}"
+        for what, text in {"shown": shown, "log": self.logged.text, "warned": warned}.items():
+            assert shown and key not in text, f"{what}, from {where}"
+        self.logged.clear()
+
+    def called(self, call: Callable[[], object]) -> str:
+        """All that a call comes to."""
+        try:
+            return repr(call())
+        except InfiniteRLError as error:
+            return f"{shown(error)} {vars(error)}"
+
+    def ran(self, provider: Any, **more: Any) -> str:
+        """All that a run shows and writes, and another one that resumes it."""
+        folder, lines = self.folder / str(next(self.runs)), []
+        for _ in range(2):
+            try:
+                progress = generate_dataset(
+                    "m", 1, folder, provider=provider, task_dist="0,1", debug=True,
+                    max_retries=1, retry=ONCE, verify=0, **more,
+                )  # fmt: skip
+                lines.append(repr(progress))
+            except InfiniteRLError as error:
+                lines.append(shown(error))
+        for path in folder.rglob("*"):
+            lines.append(path.name)
+            if path.is_file() and path.name != ".reserve":
+                lines.append(path.read_text(encoding="utf-8", errors="replace"))
+        return "\n".join(lines)
+
+
+def shown(error: Exception) -> str:
+    chain = f"{error.__cause__!r} {error.__context__!r}"
+    return "".join(traceback.format_exception(error)) + chain
 
 
 @pytest.fixture
@@ -128,39 +141,54 @@ def ears(
     return Ears(caplog, recwarn, tmp_path)
 
 
-def test_gemini_may_echo_the_key_anywhere(ears: Ears) -> None:
-    for example in GEMINI_REPLIES:
-        answer = [example]
-        with gemini.GeminiServer(lambda _, answer=answer: answer[0]) as server:
-            provider = GeminiProvider("m", api_key=gemini.KEY, base_url=server.base_url)
-            for where, answer[0] in variants(example, gemini.KEY):
-                ears.check(gemini.KEY, where, provider)
+@pytest.mark.parametrize("every", EVERY)
+@pytest.mark.parametrize(
+    ("server_class", "make", "examples"),
+    [
+        (gemini.GeminiServer, GeminiProvider, GEMINI_REPLIES),
+        (openai.OpenAIServer, OpenAICompatibleProvider, OPENAI_REPLIES),
+    ],
+)
+def test_a_server_may_echo_the_key_anywhere(
+    ears: Ears, server_class: Any, make: Any, examples: tuple[gemini.Reply, ...], every: int
+) -> None:
+    answer = [examples[0]]
+    with server_class(lambda _: answer[0]) as server:
+        provider, key = make("m", api_key=server.key, base_url=server.base_url), server.key
+        places = [each for example in examples for each in variants(example, key)]
+        for number, (where, answer[0]) in enumerate(places):
+            ears.check(key, where, ears.called(lambda: provider.complete("", "p", 1)))
+            if number % every == 0:
+                ears.check(key, where, ears.ran(provider))
 
 
-def test_a_server_of_openais_protocol_may_echo_the_key_anywhere(ears: Ears) -> None:
-    for example in OPENAI_REPLIES:
-        answer = [example]
-        with openai.OpenAIServer(lambda _, answer=answer: answer[0]) as server:
-            url = server.base_url
-            provider = OpenAICompatibleProvider("m", api_key=openai.KEY, base_url=url)
-            for where, answer[0] in variants(example, openai.KEY):
-                ears.check(openai.KEY, where, provider)
-
-
-def test_a_batch_and_its_results_may_echo_the_key_anywhere(ears: Ears) -> None:
-    for example in GEMINI_REPLIES:
-        answer = [example]
-        with gemini.GeminiServer(lambda _, answer=answer: answer[0], polls=0) as server:
-            provider = GeminiBatches("m", api_key=gemini.KEY, base_url=server.base_url)
-            for where, body in echoes(json.loads(example.body), gemini.KEY):
-                answer[0] = json_reply(example.kind, example.status, body)
-                ears.check(gemini.KEY, where, provider, batch=True)
+@pytest.mark.parametrize("every", EVERY)
+def test_a_batch_and_its_results_may_echo_the_key_anywhere(ears: Ears, every: int) -> None:
+    key, answer = gemini.KEY, [GEMINI_REPLIES[0]]
     about = {"displayName": "a label", "state": "BATCH_STATE_PENDING", "model": "models/m"}
     batch = {"name": "batches/b0", "metadata": about, "done": False}
-    named = {**batch, "name": f"batches/{gemini.KEY}"}
-    for path in ("/v1beta/models/m:batchGenerateContent", "/v1beta/batches"):
-        with gemini.GeminiServer(lambda _: TASK) as server:
-            provider = GeminiBatches("m", api_key=gemini.KEY, base_url=server.base_url)
-            for body in (named, *(new for _, new in echoes(batch, gemini.KEY))):
-                server.trouble[path] = json_reply("told", 200, body)
-                ears.check(gemini.KEY, json.dumps(body), provider, batch=True)
+    bodies = [{**batch, "name": f"batches/{key}"}, *(new for _, new in echoes(batch, key))]
+    steps = ("/v1beta/models/m:batchGenerateContent", "/v1beta/batches")
+    told = [({step: json_reply("told", 200, body)}, answer[0]) for step in steps for body in bodies]
+    told += [
+        ({}, json_reply(example.kind, example.status, body))
+        for example in GEMINI_REPLIES
+        for _, body in echoes(json.loads(example.body), key)
+    ]
+    with gemini.GeminiServer(lambda _: answer[0], polls=0) as server:
+        provider = GeminiBatches("m", api_key=key, base_url=server.base_url)
+
+        def batched() -> list[object]:
+            name = provider.submit({"k": ("", "p", 1)}, label="l")
+            if name in server.batches:
+                server.end(name)
+            answers = [each for _, each in provider.results(name)]
+            return [name, provider.state(name), provider.find("l"), answers, *map(str, answers)]
+
+        for number, (server.trouble, answer[0]) in enumerate(told):
+            server.batches.clear()
+            where = repr((server.trouble, answer[0]))
+            ears.check(key, where, ears.called(batched))
+            if number % every == 0:
+                server.batches.clear()
+                ears.check(key, where, ears.ran(provider, batch=True))

@@ -35,6 +35,11 @@ def read_cases(path: Path, fields: int) -> list[list[str]]:
     return [[field.strip() for field in line.split(" |", fields - 1)] for line in cases]
 
 
+def soak(*values: Any) -> list[Any]:
+    """These values of a parameter, for the tier soak alone."""
+    return [pytest.param(value, marks=pytest.mark.soak) for value in values]
+
+
 def assert_none(faults: Iterable[object]) -> None:
     """Fail with the list of all faults if there is one."""
     listed = [str(fault) for fault in faults]
