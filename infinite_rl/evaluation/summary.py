@@ -10,8 +10,10 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from itertools import islice
 from pathlib import Path
+from string import Template
 
 from ..dataset import rows
 from ..files.atomic import write_text
@@ -134,40 +136,20 @@ def _escaped(text: str) -> str:
 
 # --- HTML ----------------------------------------------------------------------------------------
 
-_HEAD = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Evaluation</title>
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<style>
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em;
-       color: #222; background: #fff }
-table { border-collapse: collapse; display: block; overflow-x: auto }
-th, td { border: 1px solid #bbb; padding: .3em .6em; text-align: right; white-space: nowrap }
-th:first-child, td:first-child { text-align: left }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .1em 1em }
-dd { margin: 0; overflow-wrap: anywhere } pre { white-space: pre-wrap; overflow-wrap: anywhere;
-     background: #f4f4f4; padding: .6em; max-height: 24em; overflow: auto }
-@media (prefers-color-scheme: dark) { body { color: #ddd; background: #181818 }
-  pre { background: #262626 } th, td { border-color: #555 } }
-</style></head><body>"""
-
 
 def page(config: EvaluationConfig, scores: Mapping[str, Score], out: Path) -> str:
     """Return the page. It loads nothing, and no script may run in it."""
     head, *body = table(scores)
-    parts = [
-        _HEAD,
-        f"<h1>{_html(config.model)}</h1>",
-        f"<table><tr>{_html_cells('th', head)}</tr>",
-        *(f"<tr>{_html_cells('td', row)}</tr>" for row in body),
-        "</table><ul>",
-        *(f"<li>{_html(note)}</li>" for note in notes(scores)),
-        "</ul><h2>Settings</h2><dl>",
-        *(f"<dt>{_html(name)}</dt><dd>{_html(value)}</dd>" for name, value in settings(config)),
-        "</dl>",
-        *(part for name in scores for part in _failures(name, out)),
-        "</body></html>\n",
-    ]
-    return "\n".join(parts)
+    rows = [_html_cells("th", head), *(_html_cells("td", row) for row in body)]
+    pairs = ((_html(name), _html(value)) for name, value in settings(config))
+    template = files(__package__).joinpath(PAGE).read_text(encoding="utf-8")
+    return Template(template).substitute(
+        model=_html(config.model),
+        table="\n".join(f"<tr>{cells}</tr>" for cells in rows),
+        notes="\n".join(f"<li>{_html(note)}</li>" for note in notes(scores)),
+        settings="\n".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in pairs),
+        failures="\n".join(part for name in scores for part in _failures(name, out)),
+    )
 
 
 def _html(text: str) -> str:

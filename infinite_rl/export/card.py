@@ -14,9 +14,11 @@ import json
 import re
 import string
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from importlib.resources import files
+from string import Template
 from typing import Any, TypeAlias
 
 from ..errors import UsageError
@@ -106,31 +108,36 @@ def not_passed(row: Mapping[str, Any]) -> bool:
 
 
 def card(format_: Format, statistics: Statistics, about: About) -> str:
-    """The text of the card."""
-    parts = (
-        _header(format_, statistics, about),
-        MARK,
-        f"# {escaped(about.name) or 'Rows'}",
-        f"{statistics.rows:,} rows for reinforcement learning with verifiable rewards, in the "
-        f"format `{format_.name}`. Made with Infinite RL.",
-        _table(
-            ("split", "rows"), [(f"`{name}`", f"{n:,}") for name, n in statistics.splits.items()]
-        ),
-        _LOAD,
-        "## Columns",
-        _table(("column", "what it is"), _columns(statistics)),
-        "## Statistics",
-        _kinds(statistics),
-        "## Provenance",
-        _provenance(statistics, about.manifest),
-        "## Verify it again",
-        _verify(format_, statistics),
-        "## Train on it",
-        _train(format_),
-        "## Upload it",
-        _upload(about),
+    """The text of the card: `card.md`, filled in."""
+    tasks = [*([] if format_.learns else ["reinforcement-learning"]), "text-generation"]
+    name = "".join(char for char in about.name if char.isprintable())[:_CHARS]
+    splits = [(f"`{split}`", f"{count:,}") for split, count in statistics.splits.items()]
+    can_verify = format_.find or statistics.columns.keys() >= {"type", "answer", "response"}
+    reward = f" The reward is Infinite RL's (`{REWARD_NAME}`), by the ground truth."
+    choose = " Choose a licence in the header of this file before you do."
+    return _part(
+        "card.md",
+        license=json.dumps(about.license),
+        pretty_name=json.dumps(name, ensure_ascii=False),
+        size=json.dumps(size_category(statistics.rows)),
+        tasks=json.dumps(tasks),
+        format=format_.name,
+        files="\n".join(_files(format_, statistics)),
+        title=escaped(about.name) or "Rows",
+        rows=f"{statistics.rows:,}",
+        splits=_table(("split", "rows"), splits),
+        columns=_table(("column", "what it is"), _columns(statistics)),
+        kinds=_kinds(statistics),
+        provenance=_provenance(statistics, about.manifest),
+        verify=_part("card_verify.md", format=format_.name) + "\n" if can_verify else "",
+        train=format_.use + (reward if format_.make and not format_.learns else ""),
+        licence_hint=choose if about.license == "unknown" else "",
     )
-    return "\n\n".join(parts) + "\n"
+
+
+def _part(name: str, **values: str) -> str:
+    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
+    return Template(text).substitute(values)
 
 
 def escaped(text: str) -> str:
@@ -146,30 +153,14 @@ def _text(row: Mapping[str, Any], name: str) -> str:
     return value if isinstance(value, str) else "" if value is None else str(value)
 
 
-def _header(format_: Format, statistics: Statistics, about: About) -> str:
-    """YAML; its texts are JSON strings, which are YAML as well."""
-    tasks = ["text-generation"]
-    if not format_.learns:
-        tasks.insert(0, "reinforcement-learning")
-    name = "".join(char for char in about.name if char.isprintable())[:_CHARS]
-    lines = [
-        "---",
-        f"license: {json.dumps(about.license)}",
-        f"pretty_name: {json.dumps(name, ensure_ascii=False)}",
-        f"size_categories: {json.dumps([size_category(statistics.rows)])}",
-        f"task_categories: {json.dumps(tasks)}",
-        f"tags: {json.dumps(['infinite-rl', 'verifiable-rewards', format_.name])}",
-        "configs:",
-        "- config_name: default",
-        "  data_files:",
-    ]
+def _files(format_: Format, statistics: Statistics) -> Iterator[str]:
+    """Lines of YAML: the file of each split, and the columns' types. JSON strings are YAML, too."""
     for split in statistics.splits:
-        lines += [f"  - split: {json.dumps(split)}"]
-        lines += [f"    path: {json.dumps(f'{split}.{format_.ending}')}"]
+        yield f"  - split: {json.dumps(split)}"
+        yield f"    path: {json.dumps(f'{split}.{format_.ending}')}"
     # For JSONL: `datasets` would guess the types from the first 10 MB of the first split alone.
     if format_.ending == "jsonl" and (features := declared(statistics.columns)):
-        lines += ["dataset_info:", "  features:", *features]
-    return "\n".join([*lines, "---"])
+        yield from ("dataset_info:", "  features:", *features)
 
 
 def size_category(rows: int) -> str:
@@ -249,51 +240,6 @@ def _counted(counted: Counter[str]) -> str:
     shown = [f"{escaped(name)}: {count:,}" for name, count in counted.most_common(_SHOWN)]
     more = len(counted) - len(shown)
     return ", ".join([*shown, *([f"and {more} more"] if more else [])])
-
-
-def _verify(format_: Format, statistics: Statistics) -> str:
-    again = "`infinite-rl verify FOLDER` proves the folder of a run again, wrong answers and all."
-    if not (format_.find or statistics.columns.keys() >= {"type", "answer", "response"}):
-        return again
-    return f"""Each row carries what its answer is judged against, so its worked response can be
-judged again; with `pip install "infinite-rl[data]"`, in this folder:
-
-```python
-{_CODE.format(name=format_.name)}
-```
-
-{again}"""
-
-
-_LOAD = """```python
-from datasets import load_dataset
-
-load_dataset("PATH OF THIS FOLDER")
-```"""
-_CODE = """from infinite_rl import get_reward_functions
-from infinite_rl.export import read_export
-from infinite_rl.dataset.ground_truth import score
-from infinite_rl.dataset.rows import sample_of
-
-rewards = get_reward_functions()
-for row in read_export(".", "{name}"):
-    sample = sample_of(row)
-    print(row.get("id"), score(sample, sample.response, rewards).status)"""
-
-
-def _train(format_: Format) -> str:
-    if format_.learns or not format_.make:
-        return format_.use
-    return f"{format_.use} The reward is Infinite RL's (`{REWARD_NAME}`), by the ground truth."
-
-
-def _upload(about: About) -> str:
-    choose = " Choose a licence in the header of this file before you do."
-    return (
-        "With your own account: `hf auth login`, then `hf upload YOUR_NAME/DATASET . --type "
-        "dataset` in this folder (older releases: `huggingface-cli upload YOUR_NAME/DATASET . "
-        "--repo-type dataset`)." + (choose if about.license == "unknown" else "")
-    )
 
 
 # --- the columns' types --------------------------------------------------------------------------
