@@ -1,4 +1,4 @@
-"""The config of an evaluation: a YAML file and flags, validated before anything else."""
+"""The config of an evaluation, read from a YAML file and flags, and validated before the run."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ DTYPES = ("auto", "float32", "bfloat16", "float16")
 class EvaluationConfig(Config):
     """The config of an evaluation.
 
-    model           folder or hub name of the model; its name at the server
-    tasks           names of tasks (NAME, or NAME=FILE for its rows), or files of rows
-    out             the output folder
-    harness         "native": our tasks and rewards; "lm_eval": that harness, with its tasks
-    backend         "transformers", "vllm", or "server" for one of OpenAI's protocol
+    model           model directory or hub name; with a server, the name of the model it serves
+    tasks           benchmark names (NAME, or NAME=FILE to read its rows from a file) or row files
+    out             output directory
+    harness         "native": tasks and rewards of this package; "lm_eval": lm_eval and its tasks
+    backend         "transformers", "vllm", or "server" for an OpenAI-compatible server
     base_url        URL of the server, such as http://localhost:8000/v1
     prompt_template  one of chat, qwen, question_answer, r1_zero, mbpp, humaneval or plain
-    system          system prompt; "default": the template's; "": none
-    few_shot        worked examples before each task
-    shots           file of the worked examples (default: the task's, if it has some)
+    system          system prompt; "default": that of the prompt template; "": none
+    few_shot        number of worked examples before each item
+    shots           file of few-shot examples (default: those of the benchmark, if any)
     samples         completions per item
-    temperature     sampling temperature; "auto": 0 for one sample (greedy), 1 for several
-    top_p           nucleus sampling
-    max_new_tokens  tokens of a completion, at most; 0: the task's default
-    stop            stop strings, in addition to the template's
-    limit           the first n items of each task; 0: all
-    seed            seed of sampling and of the choice of examples
+    temperature     sampling temperature; "auto": 0 (greedy) for one sample, 1 for several
+    top_p           probability mass of nucleus sampling
+    max_new_tokens  maximum tokens per completion; 0: the default of the task
+    stop            stop strings, in addition to those of the prompt template
+    limit           number of items per task, from the first; 0: all
+    seed            random seed for sampling and for the choice of few-shot examples
     batch_size      items per batch (transformers)
-    device          "auto": a GPU if there is one; or "cpu", "cuda", "cuda:1", "mps"
-    dtype           "float32", "bfloat16" or "float16" of the weights; "auto": as they were saved
+    device          "auto": a GPU if available; or "cpu", "cuda", "cuda:1", "mps"
+    dtype           type of the weights: "float32", "bfloat16", "float16"; "auto": as saved
     tensor_parallel_size    GPUs per model (vLLM)
-    gpu_memory_utilization  fraction of a GPU's memory (vLLM)
-    max_model_len   tokens of prompt and completion; 0: from the model's configuration
+    gpu_memory_utilization  fraction of GPU memory to use (vLLM)
+    max_model_len   maximum tokens of prompt plus completion; 0: from the model's configuration
     threads         concurrent requests (server)
-    shards          processes that share the items
-    timeout         seconds one run of a program, or one comparison, may take
-    include_path    folder of your own lm_eval tasks
-    unsafe_code     let lm_eval run programs of the model on this machine, outside any sandbox
+    shards          number of processes that share the items
+    timeout         time limit in seconds of one program run or one comparison
+    include_path    directory of custom lm_eval tasks
+    unsafe_code     let lm_eval execute the model's programs on this machine without a sandbox
 
     Raises:
-        UsageError: a value of the wrong type, or out of its range; the message names the key.
+        UsageError: a value has the wrong type or is out of range; the message names the key.
     """
 
     model: str
@@ -82,18 +82,20 @@ class EvaluationConfig(Config):
     def __post_init__(self) -> None:
         check_device(self.device)
         if not self.tasks:
-            raise UsageError("tasks are missing: names of tasks, or files of rows")
+            raise UsageError("tasks are missing: give benchmark names or files of rows")
         if self.samples > 1 and not self.sampling_temperature:
             raise UsageError(
                 f"{self.samples} samples at temperature 0 would all be the same: "
-                "give a temperature, or one sample"
+                "set a temperature above 0, or samples to 1"
             )
         if "" in self.stop:
-            raise UsageError("an empty stop string would end every answer before it begins")
+            raise UsageError(
+                "stop holds an empty stop string, which would make every completion empty"
+            )
 
     @property
     def sampling_temperature(self) -> float:
-        """The temperature that is meant."""
+        """The temperature with "auto" resolved: 0 for one sample, 1 for several."""
         if isinstance(self.temperature, str):
             return 0.0 if self.samples == 1 else 1.0
         return self.temperature

@@ -9,7 +9,6 @@ are named, too: the number of items is too small to tell them apart.
 
 from __future__ import annotations
 
-import logging
 import re
 import threading
 from collections import defaultdict
@@ -18,7 +17,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import UsageError
 from ..estimators import wilson
 from ..manifest import write_manifest
 from ..training.runs.checkpoint import step_of
@@ -31,8 +29,6 @@ from .harness import Line
 from .run import SCORE, TaskRun, check_settings, evaluate, refuse_others
 from .score import Score
 from .summary import in_words, markdown_lines, table
-
-logger = logging.getLogger(__name__)
 
 _95 = 1.96  # standard errors on either side
 _MANY = 25  # steps from which on a plot has no dots
@@ -160,16 +156,6 @@ def notes(steps: Sequence[BestStep]) -> list[str]:
     return [*map(str, steps), *([caveat] if any(each.steps > 1 for each in steps) else [])]
 
 
-def try_to_plot(points: Iterable[MetricPoint], folder: Path) -> bool:
-    """Plot as `plot`; return False, and log a warning, if matplotlib is missing."""
-    try:
-        plot(points, folder)
-    except UsageError as error:
-        logger.warning("no plots: %s", error)
-        return False
-    return True
-
-
 def plot(points: Iterable[MetricPoint], folder: Path) -> list[Path]:
     """Draw the curves of each task into `folder`/TASK.png, with the best step marked.
 
@@ -230,43 +216,65 @@ class ReportLine(str):
         return report
 
 
-def evaluator(config: EvaluationConfig) -> NativeEvaluator | LmEvalEvaluator:
-    """Return the evaluator of the config's harness.
+@dataclass(frozen=True)
+class StepResult:
+    """What a step has scored in a native task, or in one metric of lm_eval."""
+
+    step: int
+    task: str  # "" for lm_eval, whose lines name it
+    result: Score | Line
+
+    def points(self) -> list[MetricPoint]:
+        """Return its metrics."""
+        if isinstance(self.result, Score):
+            return list(score_points(self.step, self.task, self.result))
+        return [line_point(self.step, self.result)]
+
+    def values(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        task = {"task": self.task} if self.task else {}
+        return {"step": self.step, **task, **asdict(self.result)}
+
+    def label(self, step: str, *marks: str) -> str:
+        """Return the text of its first cell."""
+        return ", ".join(filter(None, [step, self.task, *marks]))
+
+
+# Settings that do not change a result of lm_eval.
+_NEUTRAL = ("model", "out", "device", "batch_size", "threads", "shards", "timeout")
+
+
+class Evaluator:
+    """Evaluates checkpoints by the config's harness, each into the folder of its step.
 
     Raises:
         UsageError: earlier steps have other settings, or the config is invalid.
     """
-    return (NativeEvaluator if config.harness == "native" else LmEvalEvaluator).of(config)
 
-
-def _folders(config: EvaluationConfig) -> list[Path]:
-    """Return the folders of the evaluated steps, in order."""
-    return sorted((each for each in Path(config.out).glob("step_*") if each.is_dir()), key=step_of)
-
-
-@dataclass(frozen=True)
-class NativeEvaluator:
-    """Evaluates the native tasks, each with a folder in that of the step."""
-
-    config: EvaluationConfig
-    items: Mapping[str, int]  # per task
-
-    @classmethod
-    def of(cls, config: EvaluationConfig) -> NativeEvaluator:
-        """Return it if all steps so far have these settings. Raises UsageError."""
-        runs = [TaskRun.of(config, task) for task in tasks_of(config.tasks)]
-        for folder in _folders(config):
-            for run in runs:
-                of_step = replace(run, config=replace(config, out=str(folder)))
-                check_settings(of_step, ignored=("model", "weights"))
-        return cls(config, {run.task.name: len(run.items) for run in runs})
+    def __init__(self, config: EvaluationConfig) -> None:
+        self.config, self._out = config, Path(config.out)
+        self._items: dict[str, int] = {}  # by native task
+        if config.harness == "native":
+            for run in [TaskRun.of(config, task) for task in tasks_of(config.tasks)]:
+                self._items[run.task.name] = len(run.items)
+                for folder in self._folders():
+                    of_step = replace(run, config=replace(config, out=str(folder)))
+                    check_settings(of_step, ignored=("model", "weights"))
+            return
+        harness.check_installed()
+        harness.command(config)
+        for folder in self._folders():
+            if (folder / harness.LINES).is_file():  # a failed run left no results
+                refuse_others(folder, self._settings())
 
     def done(self, checkpoint: Checkpoint) -> bool:
-        """Whether a checkpoint has results of as many items as requested now."""
-        folder = Path(self.config.out) / checkpoint.name
+        """Whether a checkpoint has results, in native tasks of as many items as requested now."""
+        folder = self._out / checkpoint.name
+        if self.config.harness != "native":
+            return (folder / harness.LINES).is_file()
         return all(
             (path := folder / name / SCORE).is_file() and Score.read(path).items == count
-            for name, count in self.items.items()
+            for name, count in self._items.items()
         )
 
     def evaluate(
@@ -277,109 +285,52 @@ class NativeEvaluator:
         on_answer: Callable[[int], None],
     ) -> None:
         """Evaluate the checkpoint in the folder `path`. Raises InfiniteRLError."""
-        out = str(Path(self.config.out) / checkpoint.name)
-        evaluate(replace(self.config, model=str(path), out=out), stop=stop, on_answer=on_answer)
+        folder = self._out / checkpoint.name
+        config = replace(self.config, model=str(path), out=str(folder))
+        if self.config.harness == "native":
+            evaluate(config, stop=stop, on_answer=on_answer)
+        else:  # a signal ends lm_eval by itself, and it has its own counter
+            folder.mkdir(parents=True, exist_ok=True)
+            write_manifest(folder, {"settings": self._settings()})
+            harness.run_harness(config)
+
+    def results(self) -> Iterator[StepResult]:
+        """Yield the results of all steps, in order."""
+        for folder in self._folders():
+            step = step_of(folder)
+            for name in self._items:
+                if (path := folder / name / SCORE).is_file():
+                    yield StepResult(step, name, Score.read(path))
+            if self.config.harness != "native" and (folder / harness.LINES).is_file():
+                for line in harness.read_lines(folder):
+                    yield StepResult(step, "", line)
 
     def lines(self, checkpoint: Checkpoint) -> Iterator[ReportLine]:
         """Yield a report of the results of a checkpoint."""
-        for step, name, score in self._scores():
-            if step == checkpoint.step:
-                (line,) = in_words(table({f"{checkpoint.name}, {name}": score}))
-                yield ReportLine(line, {"step": step, "task": name, **asdict(score)})
+        for each in self.results():
+            if each.step == checkpoint.step:
+                (line,) = in_words(self._cells([(each.label(checkpoint.name), each.result)]))
+                yield ReportLine(line, each.values())
 
-    def points(self) -> list[MetricPoint]:
-        """Return the metrics of all steps, in order."""
-        return [point for result in self._scores() for point in score_points(*result)]
+    def table(self, best: Sequence[BestStep]) -> list[str]:
+        """Return all results as lines of Markdown; marked is the best step by the first metric."""
+        step = "step {}" if self.config.harness == "native" else "{}"
+        cells = []
+        for each in self.results():
+            marks = [mark(point, best) for point in each.points()[:1]]
+            cells.append((each.label(step.format(each.step), *marks), each.result))
+        return markdown_lines(self._cells(cells))
 
-    def records(self) -> Iterator[dict[str, Any]]:
-        """Yield all results as JSON values."""
-        for step, name, score in self._scores():
-            yield {"step": step, "task": name, **asdict(score)}
+    def _cells(self, results: Sequence[tuple[str, Any]]) -> list[list[str]]:
+        """Return the headings, and a row for each result with its label."""
+        if self.config.harness == "native":
+            return table(dict(results))
+        return [["step", *harness.HEAD], *([label, *line.cells()] for label, line in results)]
 
-    def table(self, steps: Sequence[BestStep]) -> list[str]:
-        """Return the table; the best step by pass@1 is marked."""
-        rows = {}
-        for step, name, score in self._scores():
-            marks = [mark(point, steps) for point in score_points(step, name, score)][:1]
-            rows[", ".join(filter(None, [f"step {step}", name, *marks]))] = score
-        return markdown_lines(table(rows))
-
-    def _scores(self) -> Iterator[tuple[int, str, Score]]:
-        for folder in _folders(self.config):
-            for name in self.items:
-                if (path := folder / name / SCORE).is_file():
-                    yield step_of(folder), name, Score.read(path)
-
-
-# Settings that do not change a result of lm_eval.
-_NEUTRAL = ("model", "out", "device", "batch_size", "threads", "shards", "timeout")
-
-
-@dataclass(frozen=True)
-class LmEvalEvaluator:
-    """Evaluates the tasks of lm_eval."""
-
-    config: EvaluationConfig
-
-    @classmethod
-    def of(cls, config: EvaluationConfig) -> LmEvalEvaluator:
-        """Return it if lm_eval supports the config, and all steps so far have these settings."""
-        harness.check_installed()
-        harness.command(config)
-        result = cls(config)
-        for folder in _folders(config):
-            if (folder / harness.LINES).is_file():  # a failed run left no results
-                refuse_others(folder, result._settings())
-        return result
+    def _folders(self) -> list[Path]:
+        """Return the folders of the evaluated steps, in order."""
+        return sorted((each for each in self._out.glob("step_*") if each.is_dir()), key=step_of)
 
     def _settings(self) -> dict[str, Any]:
         values = self.config.values()
         return {name: value for name, value in values.items() if name not in _NEUTRAL}
-
-    def done(self, checkpoint: Checkpoint) -> bool:
-        """Whether a checkpoint has results."""
-        return (Path(self.config.out) / checkpoint.name / harness.LINES).is_file()
-
-    def evaluate(
-        self,
-        checkpoint: Checkpoint,
-        path: Path,
-        stop: threading.Event,  # noqa: ARG002  # a signal ends lm_eval by itself
-        on_answer: Callable[[int], None],  # noqa: ARG002  # lm_eval has its own counter
-    ) -> None:
-        """Evaluate the checkpoint in the folder `path`. Raises InfiniteRLError."""
-        folder = Path(self.config.out) / checkpoint.name
-        folder.mkdir(parents=True, exist_ok=True)
-        write_manifest(folder, {"settings": self._settings()})
-        harness.run_harness(replace(self.config, model=str(path), out=str(folder)))
-
-    def lines(self, checkpoint: Checkpoint) -> Iterator[ReportLine]:
-        """Yield a report of the results of a checkpoint."""
-        for step, line in self._lines():
-            if step == checkpoint.step:
-                cells = [["step", *harness.HEAD], [checkpoint.name, *line.cells()]]
-                (text,) = in_words(cells)
-                yield ReportLine(text, {"step": step, **asdict(line)})
-
-    def points(self) -> list[MetricPoint]:
-        """Return the metrics of all steps, in order."""
-        return [line_point(*result) for result in self._lines()]
-
-    def records(self) -> Iterator[dict[str, Any]]:
-        """Yield all results as JSON values."""
-        for step, line in self._lines():
-            yield {"step": step, **asdict(line)}
-
-    def table(self, steps: Sequence[BestStep]) -> list[str]:
-        """Return all results as lines of Markdown, with the best steps marked."""
-        cells = [["step", *harness.HEAD]]
-        for step, line in self._lines():
-            label = mark(line_point(step, line), steps)
-            cells.append([f"{step}, {label}" if label else str(step), *line.cells()])
-        return markdown_lines(cells)
-
-    def _lines(self) -> Iterator[tuple[int, Line]]:
-        for folder in _folders(self.config):
-            if (folder / harness.LINES).is_file():
-                for line in harness.read_lines(folder):
-                    yield step_of(folder), line

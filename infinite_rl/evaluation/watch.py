@@ -12,8 +12,9 @@ OUT is RUN/evaluations, or for lm_eval RUN/evaluations_lm_eval, unless the confi
 from __future__ import annotations
 
 import json
+import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,9 +27,11 @@ from ..storage import Transfer, list_published, publish
 from . import metrics
 from .checkpoints import LINES, Checkpoint, LocalRun, PublishedRun, cache_in, checkpoints
 from .config import EvaluationConfig
-from .metrics import LmEvalEvaluator, MetricPoint, NativeEvaluator, ReportLine, evaluator
+from .metrics import Evaluator, ReportLine
 from .run import refuse_others
 from .summary import plain
+
+logger = logging.getLogger(__name__)
 
 FOLDER, TABLE, BEST, PLOTS = "evaluations", "steps.md", "best.json", "plots"
 
@@ -70,12 +73,12 @@ def watch(
         out = Path(run) / (FOLDER if native else f"{FOLDER}_{config.harness}")
     source = checkpoints(run, cache_in(out, Transfer(stop=stop)))
     settings = refuse_others(out, {"harness": config.harness})
-    evaluates = evaluator(replace(config, model=run, out=str(out)))
+    evaluator = Evaluator(replace(config, model=run, out=str(out)))
     write_manifest(out, {"settings": settings})
     if publish_to:
         with suppress(StoreError):  # an outage now does not prevent an evaluation
             list_published(publish_to)
-    watching = _Watch(source, evaluates, out, stop, on_answer, publish_to)
+    watching = _Watch(source, evaluator, out, stop, on_answer, publish_to)
     yield from watching.lines(every_s, once, wait or stop.wait)
 
 
@@ -88,7 +91,7 @@ class _Watch:
     """One watch: the source of checkpoints, their evaluator, the output, and skipped names."""
 
     source: LocalRun | PublishedRun
-    evaluator: NativeEvaluator | LmEvalEvaluator
+    evaluator: Evaluator
     out: Path
     stop: threading.Event
     on_answer: Callable[[int], None]
@@ -171,18 +174,23 @@ class _Watch:
             return False
         finally:
             self.source.release(path)
-        self._write(self.evaluator.points())
+        self._write()
         return True
 
-    def _write(self, points: Sequence[MetricPoint]) -> None:
+    def _write(self) -> None:
+        results = list(self.evaluator.results())
+        points = [point for each in results for point in each.points()]
         best = metrics.best_steps(points)
-        write(self.evaluator.records(), self.out / LINES)
+        write((each.values() for each in results), self.out / LINES)
         notes = [f"- {plain(note)}" for note in metrics.notes(best)]
         lines = ["# Evaluation by step", "", *self.evaluator.table(best), "", *notes, ""]
         write_text(self.out / TABLE, "\n".join(lines))
         values = json.dumps([each.values() for each in best], indent=1)
         write_text(self.out / BEST, f"{values}\n")
-        metrics.try_to_plot(points, self.out / PLOTS)
+        try:
+            metrics.plot(points, self.out / PLOTS)
+        except UsageError as error:
+            logger.warning("no plots: %s", error)
 
     def _publish(self) -> Iterator[str]:
         """Publish the output folder; yield a line if that fails."""
@@ -193,7 +201,7 @@ class _Watch:
                 yield f"the results are not published: {error}"
 
     def _end(self) -> Iterator[str]:
-        points = self.evaluator.points()
+        points = [point for each in self.evaluator.results() for point in each.points()]
         if not points:
             yield "there is no checkpoint yet"
         best = metrics.best_steps(points)

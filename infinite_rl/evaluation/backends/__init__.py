@@ -12,10 +12,11 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pkgutil import resolve_name
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from ...dataset.prompt_templates import RenderedPrompt, render_prompt, token_ids
 from ...dataset.rows import Row
@@ -87,13 +88,16 @@ def seed_of(*parts: object) -> int:
     return int.from_bytes(hashlib.sha256(text).digest()[:7], "big")
 
 
-class Backend(Protocol):
-    """A source of answers."""
+class Backend(ABC):
+    """A source of answers; `tokenizer` renders its prompts, None for a server."""
+
+    tokenizer: Any = None
 
     def request(self, key: str, row: Row, few_shot: FewShotConfig) -> Request:
         """Return the request of a row. Raises UsageError if the prompt template does not fit."""
-        ...
+        return few_shot.render(key, row, self.tokenizer)
 
+    @abstractmethod
     def complete(
         self, batches: Iterable[Sequence[Request]], max_new_tokens: int
     ) -> Iterator[Answer]:
@@ -102,7 +106,6 @@ class Backend(Protocol):
         A batch has always the same requests, whichever answers are missing and whatever the
         process: sampling depends on the batch and on nothing else.
         """
-        ...
 
 
 # One row a backend of `config.BACKENDS`.

@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...dataset.rows import Row
 from ...errors import UsageError, import_extra
 from ..completions import Answer
 from ..config import EvaluationConfig
-from . import FewShotConfig, Request, seed_of
+from . import Backend, Request, seed_of
 
 
-class LocalModel:
+class LocalModel(Backend):
     """Answers batch by batch, with `training.core.sampling`.
 
     Each batch has its own random generator, so that its answers do not depend on earlier ones.
@@ -37,15 +36,12 @@ class LocalModel:
 
         self._torch = torch
         self._device = device_of(config.device)
-        self._tokenizer = pretrained_tokenizer(config.model, {})
+        self.tokenizer = pretrained_tokenizer(config.model, {})
         dtype = config.dtype if config.dtype == "auto" else getattr(torch, config.dtype)
         model = pretrained(transformers.AutoModelForCausalLM, config.model, {"dtype": dtype})
-        check_fit(model, self._tokenizer, config.model)
+        check_fit(model, self.tokenizer, config.model)
         self._model = model.to(self._device).eval()
         self._context = config.max_model_len or context_of(model.config) or 2**31
-
-    def request(self, key: str, row: Row, few_shot: FewShotConfig) -> Request:
-        return few_shot.render(key, row, self._tokenizer)
 
     def complete(
         self, batches: Iterable[Sequence[Request]], max_new_tokens: int
@@ -56,7 +52,7 @@ class LocalModel:
             prompts: list[tuple[Request, list[int]]] = []
             for request in batch:
                 try:
-                    ids = request.ids(self._tokenizer, self._context)
+                    ids = request.ids(self.tokenizer, self._context)
                 except UsageError as error:
                     yield from request.unanswered(str(error))
                     continue
@@ -79,7 +75,7 @@ class LocalModel:
         try:
             samples = sample(
                 self._model,
-                self._tokenizer,
+                self.tokenizer,
                 [ids for _, ids in prompts],
                 n=config.samples,
                 max_new_tokens=max_new_tokens,

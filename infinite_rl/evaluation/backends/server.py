@@ -19,12 +19,12 @@ from ...types import Usage
 from ...workers.interruptible import as_completed
 from ..completions import Answer
 from ..config import EvaluationConfig
-from . import FewShotConfig, Request, seed_of
+from . import Backend, FewShotConfig, Request, seed_of
 
 _QUEUED = 3  # waiting calls per thread
 
 
-class Server:
+class Server(Backend):
     """Calls a provider: each answer is one call with its own seed.
 
     With the prompt template `chat` the instructions are the system message, few-shot examples stand
@@ -50,7 +50,7 @@ class Server:
 
     def request(self, key: str, row: Row, few_shot: FewShotConfig) -> Request:
         if few_shot.config.prompt_template != "chat":
-            return few_shot.render(key, row, None)
+            return super().request(key, row, few_shot)
         sample, template = sample_of(row), PROMPT_TEMPLATES["chat"]
         system = few_shot.system
         system = template.instruction(sample) if system is None else system

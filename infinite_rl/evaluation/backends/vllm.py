@@ -7,16 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from ... import vllm_library
-from ...dataset.rows import Row
 from ...errors import UsageError
 from ..completions import Answer
 from ..config import EvaluationConfig
-from . import FewShotConfig, Request, seed_of
+from . import Backend, Request, seed_of
 
 _PER_CALL = 1024  # requests: vLLM batches by itself, and answers are stored after each call
 
 
-class VLLM:
+class VLLM(Backend):
     """Answers many requests at once. Each has its own seed, whatever its batch.
 
     Raises:
@@ -34,11 +33,8 @@ class VLLM:
             seed=config.seed,
             **more,
         )
-        self._tokenizer = self._llm.get_tokenizer()
+        self.tokenizer = self._llm.get_tokenizer()
         self._context: int = self._llm.llm_engine.model_config.max_model_len
-
-    def request(self, key: str, row: Row, few_shot: FewShotConfig) -> Request:
-        return few_shot.render(key, row, self._tokenizer)
 
     def complete(
         self, batches: Iterable[Sequence[Request]], max_new_tokens: int
@@ -48,7 +44,7 @@ class VLLM:
             prompts: list[tuple[Request, list[int]]] = []
             for request in chunk:
                 try:
-                    prompts.append((request, request.ids(self._tokenizer, self._context)))
+                    prompts.append((request, request.ids(self.tokenizer, self._context)))
                 except UsageError as error:
                     yield from request.unanswered(str(error))
             yield from self._generated(prompts, max_new_tokens)
@@ -59,7 +55,7 @@ class VLLM:
         config = self._config
         params = [
             vllm_library.sampling(
-                self._tokenizer,
+                self.tokenizer,
                 request.prompt.stop,
                 n=config.samples,
                 temperature=config.sampling_temperature,
