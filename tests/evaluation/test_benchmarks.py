@@ -20,17 +20,11 @@ from benchmarks.native import STOPPED, Ending, Native
 
 needs_node = pytest.mark.skipif(not shutil.which("node"), reason="there is no node here")
 
-PYTHON = '''\
-def f(x: int, flag=True) -> int:
-    """A docstring."""
-    total = 0
-    for i in range(x):
-        if i % 2 == 0 and flag:
-            total += i
-        else:
-            total -= 1
-    return total
-'''
+# Programs that are changed.
+PYTHON, HELD = (
+    Path(__file__).with_name(f"{name}.txt").read_text(encoding="utf-8")
+    for name in ("changed", "held")
+)
 
 # --- mutants
 
@@ -58,25 +52,6 @@ def test_both_judges_agree_on_a_right_and_a_wrong_program() -> None:
 
 
 # --- our own modules, changed
-
-HELD = """\
-class Counter:
-    STEP = 1
-
-    def more(self, by=STEP):
-        return by + 1
-
-    @staticmethod
-    def none():
-        return 0
-
-
-LIMIT = 7
-
-
-def under(number):
-    return number < LIMIT
-"""
 
 
 @pytest.fixture

@@ -7,14 +7,13 @@ import re
 import sys
 import threading
 from collections.abc import Callable
-from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import openai_server as openai
 import pytest
-from labelled import assert_none, unlike
+from labelled import Tables, assert_none
 
 from infinite_rl import cli
 from infinite_rl.dataset import rows
@@ -23,7 +22,6 @@ from infinite_rl.errors import (
     ProviderRefused,
     Stopped,
     StoreError,
-    UnknownName,
     UsageError,
 )
 from infinite_rl.estimators import bootstrap, pass_at_k, wilson
@@ -32,6 +30,8 @@ from infinite_rl.evaluation.completions import CompletionIndex
 from infinite_rl.layout import tagged
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.types import Completion, Usage
+
+tables = Tables(__file__)
 
 
 def given(folder: Path, count: int = 6) -> Path:
@@ -115,56 +115,48 @@ def test_a_server_is_asked_the_task_and_the_form_of_an_answer_with_a_seed_for_ea
 
 
 def test_worked_examples_come_before_the_task_and_are_no_items(tmp_path: Path) -> None:
+    """Of the rows that can be examples, none is an item, whatever the limit and the spacing."""
     shots = tmp_path / "shots.jsonl"
+    row = {"type": "math", "answer": "1"}
     made = [
-        {"type": "math", "prompt": f"{n} + 1?", "answer": str(n + 1), "response": f"Sum: {n + 1}."}
-        for n in range(4, 9)
+        {**row, "prompt": prompt, "response": f"Sum: {prompt[0]}."}
+        for prompt in ("5 + 1?", "4  +  1? ", "6 + 1?", "7 + 1?", "8 + 1?")
     ]
-    rows.write([*made, {**made[0], "prompt": "no response", "response": " "}], shots)
+    rows.write([*made, {**row, "prompt": "no response", "response": " "}], shots)
     provider = says(lambda prompt: solve(prompt.rpartition("\n")[2]))
-    told = config(tmp_path, few_shot=3, shots=str(shots))
-    assert evaluate(told, provider=provider)["sums"].pass_at[1].value == 1
+    for limit in (2, 0):
+        told = config(tmp_path, few_shot=3, shots=str(shots), limit=limit)
+        assert evaluate(told, provider=provider)["sums"].pass_at[1].value == 1
+    assert len(provider.calls) == 6
     for call in provider.calls:
         assert call.prompt.count("Its answer:") == 3
         for number in (6, 7, 8):
-            assert f"{number} + 1?\n\nIts answer:\nSum: {number + 1}." in call.prompt
+            assert f"{number} + 1?\n\nIts answer:\nSum: {number}." in call.prompt
     with pytest.raises(UsageError, match="3 rows in .* can be examples, not 4"):
         evaluate(config(tmp_path, few_shot=4, shots=str(shots)), provider=says())
 
 
-def test_no_item_of_the_task_is_an_example_whatever_the_limit_and_the_spacing(
-    tmp_path: Path,
-) -> None:
-    shots = tmp_path / "shots.jsonl"
-    made = [
-        {"type": "math", "prompt": prompt, "answer": "1", "response": f"Sum: {prompt}"}
-        for prompt in ("5 + 1?", "4  +  1? ", "6 + 1?", "7 + 1?")
-    ]
-    rows.write(made, shots)
-    told = config(tmp_path, few_shot=2, shots=str(shots), limit=2)
-    provider = says(lambda prompt: solve(prompt.rpartition("\n")[2]))
-    evaluate(told, provider=provider)
-    assert all("Sum: 6" in call.prompt and "Sum: 7" in call.prompt for call in provider.calls)
-    evaluate(config(tmp_path, few_shot=2, shots=str(shots)), provider=provider)
-    assert len(provider.calls) == 6
-
-
 def test_what_was_answered_is_not_asked_again(tmp_path: Path) -> None:
-    provider = says()
+    """Except for a row that was changed, and an answer that a kill has torn."""
+    told, provider = config(tmp_path), says()
     first = evaluate(config(tmp_path, limit=2), provider=provider)
     assert len(provider.calls) == 2 and first["sums"].items == 2
-    evaluate(config(tmp_path), provider=provider)
-    evaluate(config(tmp_path), provider=provider)
+    for _ in range(2):
+        evaluate(told, provider=provider)
     assert sorted(call.prompt for call in provider.calls) == [f"{n} + 1?" for n in range(6)]
-
-
-def test_a_row_that_was_changed_is_asked_anew(tmp_path: Path) -> None:
-    told, provider = config(tmp_path), says()
-    evaluate(told, provider=provider)
     path = tmp_path / "sums.jsonl"
     path.write_text(path.read_text().replace("2 + 1?", "3 + 0?"))
     evaluate(told, provider=provider)
     assert len(provider.calls) == 7 and provider.calls[-1].prompt == "3 + 0?"
+    (path,) = (tmp_path / "out" / "sums" / "answers").glob("*.jsonl")
+    answer = json.loads(path.read_text().splitlines()[0])
+    assert answer["finish_reason"] == "stop" and answer["tokens"] == 7
+    path.write_bytes(path.read_bytes()[:-9])
+    evaluate(told, provider=provider)
+    assert len(provider.calls) == 8 and len(records(tmp_path)) == 6
+    path.write_bytes(path.read_bytes().replace(b'"number"', b'"nunber"', 1))
+    with pytest.raises(StoreError, match="damaged at line 1"):
+        evaluate(told, provider=says())
 
 
 def test_a_server_that_fails_midway_leaves_its_answers_and_one_line(tmp_path: Path) -> None:
@@ -202,20 +194,6 @@ def test_a_stop_keeps_what_is_there(tmp_path: Path) -> None:
         evaluate(config(tmp_path, threads=1), provider=says(reply), stop=stop)
 
 
-def test_an_answer_torn_by_a_kill_is_requested_again_and_damage_is_named(tmp_path: Path) -> None:
-    provider = says()
-    evaluate(config(tmp_path), provider=provider)
-    (path,) = (tmp_path / "out" / "sums" / "answers").glob("*.jsonl")
-    first = json.loads(path.read_text().splitlines()[0])
-    assert first["finish_reason"] == "stop" and first["tokens"] == 7
-    path.write_bytes(path.read_bytes()[:-9])
-    evaluate(config(tmp_path), provider=provider)
-    assert len(provider.calls) == 7 and len(records(tmp_path)) == 6
-    path.write_bytes(path.read_bytes().replace(b'"number"', b'"nunber"', 1))
-    with pytest.raises(StoreError, match="damaged at line 1"):
-        evaluate(config(tmp_path), provider=says())
-
-
 def test_other_settings_are_refused_each_by_its_name(tmp_path: Path) -> None:
     evaluate(config(tmp_path), provider=says())
     with pytest.raises(UsageError, match="samples was 1, is 2; temperature was 0.0, is 1.0"):
@@ -226,13 +204,45 @@ def test_other_settings_are_refused_each_by_its_name(tmp_path: Path) -> None:
 # What is not counted as wrong.
 
 
-def test_an_answer_that_was_cut_off_has_not_passed_whatever_it_says(tmp_path: Path) -> None:
-    def reply(prompt: str) -> Completion:
-        return Completion(solve(prompt), "m", "length", Usage(5, 1024))
+# What the server returns for each prompt, the settings, what the score has, the summary says.
+APART: list[tuple[Callable[[str], Any], dict[str, Any], dict[str, Any], str]] = [
+    (
+        lambda prompt: Completion(solve(prompt), "m", "length", Usage(5, 1024)), {},
+        {"value": 0, "truncated": 1, "truncated_passed": 6},
+        "6 truncated answers would have passed",
+    ),
+    (  # no text is an answer if tokens were generated
+        lambda _: NoCompletion("h sent no text (stop)", usage=Usage(9, 1)), {},
+        {"value": 0, "unasked": 0, "format_errors": 1}, "",
+    ),
+    (
+        lambda _: NoCompletion("h sent no text (length)", usage=Usage(9, 0, 0, 1024)),
+        {"max_new_tokens": 1024}, {"truncated": 1}, "",
+    ),
+    (  # no score is made of nothing
+        lambda _: NoCompletion("blocked"), {},
+        {"pass_at": {}, "truncated": None, "unasked": 6},
+        "| sums | 6 | 1 | - | - | - | 0 | 6 | - | - |",
+    ),
+    (  # an answer ends at a stop string, even if the server goes on
+        lambda prompt: Completion(f"{solve(prompt)}\nQ: more", "m", "length", Usage(1, 9)),
+        {"stop": ["\nQ:"]}, {"value": 1, "truncated": 0}, "",
+    ),
+]  # fmt: skip
 
-    score = evaluate(config(tmp_path), provider=says(reply))["sums"]  # type: ignore[arg-type]
-    assert (score.pass_at[1].value, score.truncated, score.truncated_passed) == (0, 1, 6)
-    assert "6 truncated answers would have passed" in summary(tmp_path)
+
+def test_what_is_no_wrong_answer_is_counted_apart(tmp_path: Path) -> None:
+    faults: list[object] = []
+    for number, (reply, more, expected, said) in enumerate(APART):
+        told = config(tmp_path, **more, out=str(tmp_path / f"{number}" / "out"))
+        score = evaluate(told, provider=says(reply))["sums"]
+        counts = {**vars(score), "value": score.pass_at[1].value if score.pass_at else None}
+        faults += [
+            (number, name, counts[name]) for name in expected if counts[name] != expected[name]
+        ]
+        faults += [] if said in summary(tmp_path / f"{number}") else [(number, said)]
+    assert_none(faults)
+    assert records(tmp_path / "4")[0]["completion"] == solve("0 + 1?")
 
 
 def test_what_cannot_be_judged_or_asked_is_shown_apart_and_in_no_rate(tmp_path: Path) -> None:
@@ -249,40 +259,11 @@ def test_what_cannot_be_judged_or_asked_is_shown_apart_and_in_no_rate(tmp_path: 
     assert (score.pass_at[1].value, score.pass_at[1].items, score.items) == (1, 3, 5)
     text = summary(tmp_path)
     assert "pass@1 is of 3 of 5 items" in text and "r1: h refused the prompt" in text
-
-
-def test_instructions_that_cannot_be_read_are_unscored(tmp_path: Path) -> None:
     answers = ["", "[", "{}", "[3]", "null"]
     made = [{"type": "instruction", "prompt": "0 + 1?", "answer": each} for each in answers]
     rows.write(made, tmp_path / "sums.jsonl")
-    score = evaluate(config(tmp_path), provider=says())["sums"]
+    score = evaluate(config(tmp_path, out=str(tmp_path / "2")), provider=says())["sums"]
     assert (score.unscored, score.answers, score.instructions) == (5, 0, None)
-
-
-def test_a_model_that_says_nothing_is_wrong_and_not_unasked(tmp_path: Path) -> None:
-    nothing = NoCompletion("h sent no text (stop)", usage=Usage(9, 1))
-    score = evaluate(config(tmp_path), provider=says(lambda _: nothing))["sums"]
-    assert (score.pass_at[1].value, score.unasked, score.format_errors) == (0, 0, 1)
-    thinking = NoCompletion("h sent no text (length)", usage=Usage(9, 0, 0, 1024))
-    told = config(tmp_path, out=str(tmp_path / "b"), max_new_tokens=1024)
-    assert evaluate(told, provider=says(lambda _: thinking))["sums"].truncated == 1
-
-
-def test_no_score_is_made_of_nothing(tmp_path: Path) -> None:
-    refused = NoCompletion("blocked")
-    score = evaluate(config(tmp_path), provider=says(lambda _: refused))["sums"]
-    assert score.pass_at == {} and score.truncated is None and score.unasked == 6
-    assert "| sums | 6 | 1 | - | - | - | 0 | 6 | - | - |" in summary(tmp_path)
-
-
-def test_an_answer_ends_at_a_stop_string_whoever_writes_on(tmp_path: Path) -> None:
-    def reply(prompt: str) -> Completion:
-        return Completion(f"{solve(prompt)}\nQ: more? {tagged('-1')}", "m", "length", Usage(1, 9))
-
-    told = config(tmp_path, stop=["\nQ:"])
-    score = evaluate(told, provider=says(reply))["sums"]  # type: ignore[arg-type]
-    assert (score.pass_at[1].value, score.truncated) == (1, 0)
-    assert records(tmp_path)[0]["completion"] == solve("0 + 1?")
 
 
 # Hostile answers.
@@ -314,28 +295,25 @@ class Tags(HTMLParser):
         assert not [name for name, _ in attrs if name in ("src", "href") or name.startswith("on")]
 
 
-def test_hostile_answers_are_text_wherever_they_are_shown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hostile_answers_prompts_and_ids_are_text_wherever_they_are_shown(tmp_path: Path) -> None:
     given(tmp_path, len(HOSTILE))
     provider = says(lambda prompt: HOSTILE[int(prompt.split()[0])])
     score = evaluate(config(tmp_path), provider=provider)["sums"]
     assert (score.pass_at[1].value, score.answers) == (0, len(HOSTILE))
-    page = (tmp_path / "out" / "summary.html").read_text(encoding="utf-8")
-    assert not Tags(page).found & {"script", "img", "iframe", "a", "link", "object"}
-    assert len(page) < 100_000 and "default-src 'none'" in page
-    for text in (page, summary(tmp_path)):
-        assert not any(char in text for char in "\x1b\x07\u202e\u200b\0")
     assert [record["completion"] for record in records(tmp_path)] == HOSTILE
-
-
-def test_a_hostile_prompt_and_id_are_text_as_well(tmp_path: Path) -> None:
-    row = {"type": "math", "answer": "1", "response": "", "id": "<b>|`\x1b[2J"}
-    rows.write([{**row, "prompt": "<script>1</script>"}], tmp_path / "sums.jsonl")
-    evaluate(config(tmp_path), provider=says(lambda _: NoCompletion("<i>no</i> | [x](y)")))
     page = (tmp_path / "out" / "summary.html").read_text(encoding="utf-8")
-    assert not Tags(page).found & {"b", "i", "script"} and "\x1b" not in page + summary(tmp_path)
-    assert "\\<i\\>no\\</i\\> \\| \\[x\\](y)" in summary(tmp_path)
+    assert len(page) < 100_000 and "default-src 'none'" in page
+
+    other = tmp_path / "other"
+    row = {"type": "math", "answer": "1", "response": "", "id": "<b>|`\x1b[2J"}
+    rows.write([{**row, "prompt": "<script>1</script>"}], other / "sums.jsonl")
+    evaluate(config(other), provider=says(lambda _: NoCompletion("<i>no</i> | [x](y)")))
+    assert "\\<i\\>no\\</i\\> \\| \\[x\\](y)" in summary(other)
+    page += (other / "out" / "summary.html").read_text(encoding="utf-8")
+    hostile = {"script", "img", "iframe", "a", "link", "object", "b", "i"}
+    assert not Tags(page).found & hostile
+    shown = page + summary(tmp_path) + summary(other)
+    assert not any(char in shown for char in "\x1b\x07\u202e\u200b\0")
 
 
 # Tasks and settings.
@@ -381,51 +359,26 @@ def test_mbpp_takes_its_examples_from_the_prompt_split(tmp_path: Path) -> None:
     assert record["completion"] == "pass\n"
 
 
-def test_wrong_tasks_and_configs_are_refused_with_a_reason(tmp_path: Path) -> None:
-    known = "known: gsm8k, humaneval, ifeval, math500, mbpp"
-    wrong: list[tuple[str, dict[str, Any]]] = [
-        (f"unknown task 'gsm9k'; {known}", {"tasks": ["gsm9k"]}),
-        ("unknown task 'gsm9k'; known: gsm8k", {"tasks": ["gsm9k=file"]}),
-        ("there is no no/such.jsonl", {"tasks": ["no/such.jsonl"]}),
-        ("tasks are missing", {"tasks": []}),
-        ("unknown key 'limt'; did you mean limit?", {"limt": 3}),
-        ("would all be the same", {"samples": 4, "temperature": 0}),
-        ("temperature must be a number", {"temperature": "hot"}),
-        ("backend must be one of transformers, vllm, server, not 'tgi'", {"backend": "tgi"}),
-        ("top_p must be", {"top_p": 0}),
-        ("empty stop string", {"stop": [""]}),
-        ("unknown prompt template 'poem'; known: chat", {"prompt_template": "poem"}),
-        ("model is missing", {"model": ""}),
-        ("device must be auto, cpu, mps, cuda or cuda:N, not 'tpu'", {"device": "tpu"}),
-        ("out is missing", {"out": ""}),
-    ]
-
-    def refused(values: dict[str, Any]) -> None:
-        evaluate(config(tmp_path, **values), provider=says())
-
-    assert_none(unlike((re.escape(said), partial(refused, each)) for said, each in wrong))
-
-
-def test_without_the_datasets_library_a_file_of_rows_is_proposed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@tables
+def test_a_wrong_task_or_config_is_refused_with_a_reason(
+    said: str, values: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(UsageError, match=r"need datasets: .*gsm8k=FILE$"):
-        evaluate(config(tmp_path, tasks=["gsm8k"]), provider=says())
+    with pytest.raises(UsageError, match=re.escape(said)) as error:
+        evaluate(config(tmp_path, **values), provider=says())
+    assert "\n" not in str(error.value)
 
 
 def test_rows_are_checked_before_anything_is_asked(tmp_path: Path) -> None:
-    provider = says()
-    row = {"type": "poem", "prompt": "?", "answer": "1"}
-    rows.write([row], tmp_path / "sums.jsonl")
-    with pytest.raises(UnknownName, match="unknown reward 'poem'"):
-        evaluate(config(tmp_path), provider=provider)
-    rows.write([{"type": "math", "prompt": "?"}], tmp_path / "sums.jsonl")
-    with pytest.raises(UsageError, match="no column 'answer'"):
-        evaluate(config(tmp_path), provider=provider)
-    rows.write([], tmp_path / "sums.jsonl")
-    with pytest.raises(UsageError, match="sums has no rows"):
-        evaluate(config(tmp_path), provider=provider)
+    provider, row = says(), {"type": "math", "prompt": "?"}
+    for said, made in (
+        ("unknown reward 'poem'", [{**row, "type": "poem", "answer": "1"}]),
+        ("no column 'answer'", [row]),
+        ("sums has no rows", []),
+    ):
+        rows.write(made, tmp_path / "sums.jsonl")
+        with pytest.raises(UsageError, match=said):
+            evaluate(config(tmp_path), provider=provider)
     assert provider.calls == []
 
 
@@ -460,7 +413,7 @@ def test_the_command_asks_a_server_and_prints_the_table(
     assert "100.00 % [51.01, 100.00]" in out and "truncated" in out and "format errors" in out
 
 
-def test_the_command_takes_a_file_and_flags_change_it(
+def test_the_command_takes_a_file_and_refuses_wrong_words_in_a_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("yaml")
@@ -468,19 +421,12 @@ def test_the_command_takes_a_file_and_flags_change_it(
     file.write_text(
         f"model: m\nbackend: server\nsamples: 2\ntemperature: 0\ntasks: [{given(tmp_path)}]\n"
     )
-    assert cli.main(["evaluate", str(file), "-o", str(tmp_path / "out")]) == 2
-    assert "would all be the same" in capsys.readouterr().err
-    words = ["evaluate", str(file), "-o", str(tmp_path / "out"), "--samples", "1"]
-    assert cli.main(words) == 2
-    assert "needs base_url" in capsys.readouterr().err
-
-
-def test_a_watch_does_not_spin_and_takes_no_other_model(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    words = ["evaluate", "--watch", "run", "--tasks", "gsm8k"]
-    for every in ("0", "-1", "nan"):
-        assert cli.main([*words, "--every", every]) == 2
-        assert "every must be" in capsys.readouterr().err
-    assert cli.main([*words, "--model", "m"]) == 2
-    assert "leave --model out" in capsys.readouterr().err
+    asked, watch = [str(file), "-o", str(tmp_path / "out")], ["--watch", "run", "--tasks", "gsm8k"]
+    for words, said in (
+        (asked, "would all be the same"),
+        ([*asked, "--samples", "1"], "needs base_url"),
+        *(([*watch, "--every", every], "every must be") for every in ("0", "-1", "nan")),
+        ([*watch, "--model", "m"], "leave --model out"),
+    ):
+        assert cli.main(["evaluate", *words]) == 2
+        assert said in capsys.readouterr().err

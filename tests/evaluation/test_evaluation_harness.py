@@ -126,20 +126,6 @@ def test_without_a_tokenizer_the_truncation_is_said_not_to_be_known(tmp_path: Pa
         list(harness.lines(tmp_path / "none", config(), None))
 
 
-TASK = """
-task: tiny_sums
-dataset_path: json
-dataset_kwargs: {{data_files: {{test: {file}}}}}
-test_split: test
-fewshot_split: test
-output_type: generate_until
-doc_to_text: "{{{{prompt}}}}"
-doc_to_target: "{{{{answer}}}}"
-generation_kwargs: {{until: ["\\n"], do_sample: false, max_gen_toks: 8}}
-metric_list: [{{metric: exact_match, aggregation: mean, higher_is_better: true}}]
-"""
-
-
 @pytest.mark.slow
 def test_it_really_runs_on_a_model_and_a_task_of_this_machine(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -155,8 +141,9 @@ def test_it_really_runs_on_a_model_and_a_task_of_this_machine(
     made = [{"prompt": f"{n} + 1 =", "answer": str(n + 1)} for n in range(12)]
     rows.write(made, tmp_path / "sums.jsonl")
     (tmp_path / "tasks").mkdir()
-    task = TASK.format(file=tmp_path / "sums.jsonl")
-    (tmp_path / "tasks" / "tiny.yaml").write_text(task)
+    task = Path(__file__).with_name("tiny_sums.yaml").read_text()
+    file = str(tmp_path / "sums.jsonl")
+    (tmp_path / "tasks" / "tiny.yaml").write_text(task.replace("FILE", file))
     words = ["evaluate", "--harness", "lm_eval", "--model", str(model), "--tasks", "tiny_sums"]
     words += ["--prompt_template", "plain", "--include_path", str(tmp_path / "tasks")]
     words += ["--device", "cpu"]

@@ -33,58 +33,10 @@ MATH = {
 }
 TRUTH = '{"type": "math", "answer": "7"}'
 TASK = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": MATH["prompt"]}]
-EXTRA = {"split": "train", "index": 0, "id": "sum-7", "response": MATH["response"]}
-MORE = {"id": "sum-7", "response": MATH["response"]}
 
 # What each trainer is given for MATH, with the instructions "Be brief."
-EXPECTED: Mapping[str, Mapping[str, Any]] = {
-    "trl": {"prompt": TASK, "ground_truth": TRUTH, "type": "math", **MORE},
-    "verl": {
-        "data_source": "infinite_rl/math",
-        "prompt": TASK,
-        "ability": "math",
-        "reward_model": {"style": "rule", "ground_truth": TRUTH},
-        "extra_info": EXTRA,
-    },
-    "openrlhf": {"input": TASK, "label": TRUTH, "datasource": "infinite_rl/math", **MORE},
-    "open-instruct": {
-        "messages": [{"role": "user", "content": "Be brief.\n\nWhat is 2 + 5?"}],
-        "ground_truth": TRUTH,
-        "dataset": "infinite_rl",
-        **MORE,
-    },
-    "verifiers": {
-        "id": "sum-7",
-        "prompt": TASK,
-        "answer": TRUTH,
-        "info": json.dumps({"type": "math", **MORE}),
-    },
-    "nemo-gym": {"responses_create_params": {"input": TASK}, "ground_truth": TRUTH, **MORE},
-    "skyrl": {
-        "data_source": "infinite_rl/math",
-        "prompt": TASK,
-        "env_class": "infinite_rl",
-        "reward_spec": {"method": "rule", "ground_truth": TRUTH},
-        "extra_info": EXTRA,
-    },
-    "sharegpt": {
-        "conversations": [
-            {"from": "system", "value": "Be brief."},
-            {"from": "human", "value": "What is 2 + 5?"},
-            {"from": "gpt", "value": MATH["response"]},
-        ],
-        "ground_truth": TRUTH,
-        "id": "sum-7",
-    },
-    "sft": {
-        "prompt": TASK,
-        "completion": [{"role": "assistant", "content": MATH["response"]}],
-        "ground_truth": TRUTH,
-        "id": "sum-7",
-    },
-    "jsonl": MATH,
-    "parquet": MATH,
-}
+_ROWS = Path(__file__).with_name("expected.json").read_text(encoding="utf-8")
+EXPECTED: Mapping[str, Mapping[str, Any]] = {**json.loads(_ROWS), "jsonl": MATH, "parquet": MATH}
 formats = pytest.mark.parametrize("to", EXPECTED)
 
 

@@ -24,7 +24,6 @@ from infinite_rl.layout import tagged
 
 ROOT = Path(__file__).parents[2]
 MATH = {"type": "math", "prompt": "2 + 5?", "answer": "7", "response": tagged("7"), "model": "m-1"}
-MESSAGE = [{"name": "role", "dtype": "string"}, {"name": "content", "dtype": "string"}]
 HOSTILE = [
     "---\nlicense: mit\n---",
     "`|` | a | b |",
@@ -57,30 +56,9 @@ def tokens_of(text: str) -> list[Token]:
 
 def test_the_header_is_what_the_hub_reads(tmp_path: Path) -> None:
     rows = [MATH, {**MATH, "split": "validation"}]
-    assert header_of(made(tmp_path, rows, "sft", name="Sums: a 'set'", license="mit")) == {
-        "license": "mit",
-        "pretty_name": "Sums: a 'set'",
-        "size_categories": ["n<1K"],
-        "task_categories": ["text-generation"],
-        "tags": ["infinite-rl", "verifiable-rewards", "sft"],
-        "configs": [
-            {
-                "config_name": "default",
-                "data_files": [
-                    {"split": "train", "path": "train.jsonl"},
-                    {"split": "validation", "path": "validation.jsonl"},
-                ],
-            }
-        ],
-        "dataset_info": {
-            "features": [
-                {"name": "prompt", "list": MESSAGE},
-                {"name": "completion", "list": MESSAGE},
-                {"name": "ground_truth", "dtype": "string"},
-                {"name": "id", "dtype": "string"},
-            ]
-        },
-    }
+    header = header_of(made(tmp_path, rows, "sft", name="Sums: a 'set'", license="mit"))
+    expected = Path(__file__).with_name("header.yaml").read_text(encoding="utf-8")
+    assert header == yaml.safe_load(expected)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

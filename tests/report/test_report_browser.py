@@ -17,31 +17,9 @@ pytestmark = pytest.mark.slow
 api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 Open = Callable[..., Any]
+MARKDOWN = Path(__file__).with_name("rendered.md").read_text(encoding="utf-8")
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MESSAGES = [{"role": "user", "content": "**Hi**"}, {"role": "assistant", "content": "1. one"}]
-MARKDOWN = r"""# Head
-
-Some **bold** and `code`, $\frac{1}{2}$ and $\unknown{x}$.
-
-- one
-  - two
-
-| a | b |
-|---|---|
-| 1 | 2 |
-
-\begin{align*}
-x &= \sqrt[3]{2} \\
-y &= \alpha^{2}_1
-\end{align*}
-
-<answer>
-```python
-def f(x):  # half
-    return "x" * 2
-```
-</answer>
-"""
 
 
 @pytest.fixture(scope="module")
