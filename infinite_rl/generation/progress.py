@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
-from ..errors import StoreError, UsageError
-from ..files.logs import AppendOnlyFile
+from ..errors import UsageError
 from ..inference.budget import Estimate, Spending
 from ..inference.clients import RequestPolicy, class_names
 from ..manifest import environment_info, judging_timeout, read_manifest, write_manifest
@@ -131,7 +132,7 @@ def with_pacing(
 # --- run.log -------------------------------------------------------------------------------------
 
 
-class RunLog:
+class RunLog(RotatingFileHandler):
     """OUT_DIR/run.log: a line for each retry, rejection and stop; `write` is thread-safe.
 
     Runs append to it. At 4 MiB it becomes `run.log.1`, which replaces an earlier one. The first
@@ -139,51 +140,32 @@ class RunLog:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / LOG
-        self._lock = threading.Lock()
-        self._file: _LogFile | None = None
+        options: dict[str, Any] = {"maxBytes": _MAX_BYTES, "encoding": "utf-8", "delay": True}
+        super().__init__(folder / LOG, backupCount=1, **options)
         self._failed = False
 
     def write(self, kind: str, text: str) -> None:
         """Append a line: the time in UTC, a word for its kind, and a text without secrets."""
         now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        line = f"{now} {kind} {_plain(str(redact(text[:_MAX_READ])))}\n".encode()
-        with self._lock:
-            if self._failed:
-                return
-            try:
-                if self._file is None:
-                    self._file = _LogFile(self._path)
-                if 0 < self._path.stat().st_size > _MAX_BYTES - len(line):
-                    self._file.close()
-                    self._path.replace(self._path.with_name(f"{LOG}.1"))
-                    self._file = _LogFile(self._path)
-                self._file.append(line)
-            except (StoreError, OSError) as error:
-                self._failed = True
-                logger.warning("%s; the run continues without its log", error)
+        line = f"{now} {kind} {_plain(str(redact(text[:_MAX_READ])))}"
+        if not self._failed:
+            self.handle(logging.makeLogRecord({"msg": line}))
 
-    def close(self) -> None:
-        """Close the file, if it is open."""
-        with self._lock:
-            if self._file:
-                self._file.close()
-            self._file = None
+    def _open(self) -> TextIOWrapper:
+        """Open the file; the first line after a kill starts on a new line."""
+        with open(self.baseFilename, "a+b") as file:
+            file.seek(max(0, file.seek(0, 2) - 1))
+            if file.read(1) not in (b"", b"\n"):
+                file.write(b"\n")
+        return super()._open()
 
-
-class _LogFile(AppendOnlyFile):
-    """The file; the first line after a kill starts on a new line."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - 1))
-            self._torn = file.read() not in (b"", b"\n")
-
-    def append(self, line: bytes) -> None:
-        self._write(b"\n" * self._torn + line)
-        self._torn = False
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002, N802 -- logging's
+        self._failed = True
+        error = sys.exc_info()[1]
+        reason = error.strerror if isinstance(error, OSError) else error
+        logger.warning(
+            "cannot write %s: %s; the run continues without its log", self.baseFilename, reason
+        )
 
 
 def _plain(text: str) -> str:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sums import failures, make, right, solves, task
 
 from infinite_rl.dataset import load_dataset
 from infinite_rl.errors import NoCompletion, ProviderRefused, UsageError
-from infinite_rl.files.logs import read_rows
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generation.run import MOST_DISAGREEMENTS
 from infinite_rl.generator import generate_dataset
@@ -22,51 +22,39 @@ from infinite_rl.layout import render, tagged
 from infinite_rl.manifest import read_manifest
 from infinite_rl.providers.models import DEFAULT_MODEL, other_model
 from infinite_rl.providers.scripted import ScriptedProvider
-from infinite_rl.store import FAILED
 from infinite_rl.types import Completion, Usage
 from infinite_rl.verification.self_test import SelfTest, self_test
 
 
 def writes(system: str, prompt: str, seed: int) -> str:
     """A task whose answer is one too many for every third seed."""
-    claimed = seed + 1 + (seed % 3 == 0)
-    return render(f"What is {seed} + 1?", f"{claimed}", f"So it is {tagged(str(claimed))}.")
+    return task(seed, seed + 1 + (seed % 3 == 0))
 
 
-def solves(system: str, prompt: str, seed: int) -> str:
-    """The truth, as the prompt alone tells it."""
-    return f"I add. {tagged(str(int(prompt.split()[2]) + 1))}"
+def checked(folder: Path, writer: Any, solver: Any, count: int = 4, **more: Any) -> Progress:
+    """Generate with up to three solutions by another model."""
+    solver = solver if hasattr(solver, "complete") else ScriptedProvider(solver)
+    return make(folder, writer, count, verify_model=solver, **{"verify": 3, **more})
 
 
-def make(folder: Path, writer: Any, solver: Any, count: int = 4, **more: Any) -> Progress:
-    return generate_dataset(
-        "m", count, folder, provider=ScriptedProvider(writer),
-        verify_model=ScriptedProvider(solver), task_dist="0,1", verify=3, **more,
-    )  # fmt: skip
+# --- solutions -----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_an_answer_that_no_solve_finds_is_kept_out_with_its_reason(tmp_path: Path) -> None:
-    progress = make(tmp_path, writes, solves, 20, num_threads=4)
-    rows = load_dataset(tmp_path)
-    assert progress.complete
-    assert all(int(seed) % 3 for seed in rows["seed"])
-    assert set(rows["agreement"]) == {"1.0"}
-    assert set(rows["solve_rate"]) == {"1.0"}
+    """The solver sees the prompt alone, and the author is never told what the solutions found."""
+    author, solver = ScriptedProvider(writes), ScriptedProvider(solves)
+    progress = checked(tmp_path, author, solver, 12, num_threads=4)
+    rows, failed = load_dataset(tmp_path), failures(tmp_path)
+    assert progress.complete and all(int(seed) % 3 for seed in rows["seed"])
+    assert set(rows["agreement"]) == set(rows["solve_rate"]) == {"1.0"}
     assert list(rows["majority_answer"]) == list(rows["answer"])
-    failed = list(read_rows(tmp_path / FAILED))
-    assert failed
-    assert all(int(row["answer"]) % 3 == 2 for row in failed)
+    assert failed and all(int(row["answer"]) % 3 == 2 for row in failed)
     assert all(row["error_msg"].startswith("disagreement: 0 of 2") for row in failed)
-
-
-def test_a_solver_sees_the_prompt_alone(tmp_path: Path) -> None:
-    solver = ScriptedProvider(solves)
-    make(tmp_path, writes, lambda *call: solver.complete(*call))
     for call in solver.calls:
         assert call.prompt.startswith("What is")
         assert str(int(call.prompt.split()[2]) + 1) not in call.system + call.prompt
     assert len({call.seed for call in solver.calls}) == len(solver.calls)
+    assert not [c for c in author.calls if "rejected" in c.prompt or "agree" in c.prompt]
 
 
 def test_every_solve_is_kept_and_none_is_asked_for_again(tmp_path: Path) -> None:
@@ -78,13 +66,9 @@ def test_every_solve_is_kept_and_none_is_asked_for_again(tmp_path: Path) -> None
             raise ProviderRefused("stop here")
         return solves(system, prompt, seed)
 
-    def right(system: str, prompt: str, seed: int) -> str:
-        return writes(system, prompt, 3 * seed + 1)
-
-    assert make(tmp_path, right, solver, 1).stopped == "stop here"
+    assert checked(tmp_path, right, solver, 1).stopped == "stop here"
     assert len(load_dataset(tmp_path)) == 0
-    progress = make(tmp_path, [], solver, 1)
-    assert progress.complete, "the task itself was in the journal"
+    assert checked(tmp_path, [], solver, 1).complete, "the task itself was in the journal"
     assert sorted(asked.values()) == [1, 2], "but for the one that was refused"
     slots = [str(slot) for slot, _ in answers(tmp_path)]
     assert slots == ["math/0/0/0", *(f"math/0/0/0/solve{n}" for n in (1, 2))]
@@ -96,18 +80,29 @@ def test_a_solve_without_text_or_answer_does_not_agree(tmp_path: Path) -> None:
             raise NoCompletion("blocked")
         return "I do not know."
 
-    progress = make(tmp_path, writes, solver, 1, max_retries=1)
+    progress = checked(tmp_path, writes, solver, 1, max_retries=1)
     assert set(progress.rejected) == {"disagreement"}
 
 
-def test_solves_are_paid_for_only_where_a_row_would_be_kept(tmp_path: Path) -> None:
-    solver = ScriptedProvider(solves)
-    wrong = render("What is 1 + 1?", "2", tagged("3"))
-    same = render("What is 7 + 1?", "8", tagged("8"))
-    script = [wrong, same, same, ProviderRefused("end")]
-    make(tmp_path, script, lambda *call: solver.complete(*call), 3)
+def test_duplicates_come_first_then_solutions_then_the_self_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Solves are paid for only where a row would be kept."""
+    done: list[str] = []
+
+    def solver(system: str, prompt: str, seed: int) -> str:
+        done.append("solution")
+        return solves(system, prompt, seed)
+
+    def tested(*arguments: Any) -> SelfTest:
+        done.append("self-test")
+        return self_test(*arguments)
+
+    monkeypatch.setattr("infinite_rl.generation.attempts.self_test", tested)
+    script = [task(1, shown=3), task(7), task(7), task(9, 11), ProviderRefused("end")]
+    checked(tmp_path, script, solver, 3)
+    assert done == ["solution", "solution", "self-test", "solution", "solution"]
     assert len(load_dataset(tmp_path)) == 1
-    assert len(solver.calls) == 2
 
 
 def test_the_cost_of_solves_counts(tmp_path: Path) -> None:
@@ -115,30 +110,29 @@ def test_the_cost_of_solves_counts(tmp_path: Path) -> None:
         return Completion(solves(*call), "s", usage=Usage(5, 7), cost=0.01)
 
     def writer(system: str, prompt: str, seed: int) -> Completion:
-        return Completion(writes(system, prompt, 3 * seed + 1), "w", usage=Usage(1, 1), cost=0.1)
+        return Completion(task(seed), "w", usage=Usage(1, 1), cost=0.1)
 
-    progress = make(tmp_path, writer, solver, 2)
-    assert progress.spending.calls == 6
-    assert progress.spending.cost == pytest.approx(0.24)
-    assert progress.spending.usage == Usage(22, 30)
+    spending = checked(tmp_path, writer, solver, 2).spending
+    assert (spending.calls, spending.usage) == (6, Usage(22, 30))
+    assert spending.cost == pytest.approx(0.24)
+
+
+# --- whether, and by whom ------------------------------------------------------------------------
 
 
 class Model:
     """A provider of one's own that says nothing of whether it asks a model."""
 
+    model = "own"
+
     def __init__(self, reply: Any) -> None:
         self.calls: list[str] = []
         self._reply = reply
-        self.model = "own"
 
     def complete(self, system: str, prompt: str, seed: int) -> Completion:
         self.calls.append(prompt)
-        solves_ = prompt.startswith("What is")
-        return Completion((solves if solves_ else self._reply)(system, prompt, seed), "own")
-
-
-def right(system: str, prompt: str, seed: int) -> str:
-    return writes(system, prompt, 3 * seed + 1)
+        reply = solves if prompt.startswith("What is") else self._reply
+        return Completion(reply(system, prompt, seed), "own")
 
 
 def by_default(folder: Path, provider: Any, count: int = 3, **more: Any) -> Progress:
@@ -156,22 +150,21 @@ def test_rows_of_a_model_are_verified_by_default_and_say_so(tmp_path: Path) -> N
 
 
 def test_without_solutions_rows_say_so_and_what_asks_no_model_has_none(tmp_path: Path) -> None:
-    provider = Model(right)
-    assert by_default(tmp_path / "model", provider, verify=0).complete
-    assert len(provider.calls) == 3
-    rows = load_dataset(tmp_path / "model")
+    folder, provider = tmp_path / "model", Model(right)
+    assert by_default(folder, provider, verify=0).complete and len(provider.calls) == 3
+    rows = load_dataset(folder)
     assert set(rows["verified_by"]) == {"self"} and set(rows["agreement"]) == {""}
+    assert by_default(folder, Model(right), 4).complete, "the folder keeps to it"
+    assert set(load_dataset(folder)["verified_by"]) == {"self"}
+    with pytest.raises(UsageError, match="verify was 0, is 3"):
+        by_default(folder, Model(right), 5, verify=3)
     assert by_default(tmp_path / "scripted", ScriptedProvider(right)).calls == 3
     assert by_default(tmp_path / "made", "procedural").calls == 3
     assert set(load_dataset(tmp_path / "made")["verified_by"]) == {"procedural"}
-
-
-def test_a_folder_keeps_the_verification_that_it_was_made_with(tmp_path: Path) -> None:
-    by_default(tmp_path, Model(right), 1, verify=0)
-    assert by_default(tmp_path, Model(right), 2).complete, "no difference to refuse"
-    assert set(load_dataset(tmp_path)["verified_by"]) == {"self"}
-    with pytest.raises(UsageError, match="verify was 0, is 3"):
-        by_default(tmp_path, Model(right), 3, verify=3)
+    for wrong in ({"verify": -1}, {"min_agreement": 1.5}, {"min_agreement": -0.1}):
+        with pytest.raises(UsageError, match=next(iter(wrong))):
+            by_default(tmp_path / "out", ScriptedProvider(writes), **wrong)
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_recorded_solver_stays_and_a_new_folder_gets_another_model_than_the_author() -> None:
@@ -193,66 +186,47 @@ def test_the_recorded_solver_stays_and_a_new_folder_gets_another_model_than_the_
         of({}, provider="procedural", verify=2)
 
 
+# --- repairs -------------------------------------------------------------------------------------
+
+
 def test_a_repaired_row_needs_fresh_solutions_of_which_two_agree(tmp_path: Path) -> None:
     """The reference was bent to the wrong answer: one chance agreement must not be enough."""
+    asked: list[str] = []
+
+    class Stop(threading.Event):
+        def is_set(self) -> bool:
+            return len(asked) >= 8
 
     def writer(system: str, prompt: str, seed: int) -> str:
-        if "rejected" in prompt:
-            return render("What is 1 + 1?", "3", f"So it is {tagged('3')}.")
-        return render("What is 1 + 1?", "2", f"So it is {tagged('3')}.")
-
-    asked: list[str] = []
+        return task(1, 3 if "rejected" in prompt else 2, 3)
 
     def solver(system: str, prompt: str, seed: int) -> str:
         asked.append(prompt)
         return tagged("3" if len(asked) % 4 == 1 else f"-{seed}")
 
-    progress = make(tmp_path, writer, solver, 1, max_retries=1, stop=stopping(asked, 8))
-    assert progress.rejected["disagreement"] >= 1
-    assert len(load_dataset(tmp_path)) == 0
-    failed = list(read_rows(tmp_path / FAILED))
-    assert {row["slot"] for row in failed if row["reason"] == "wrong"} >= {"math/0/0/0"}
+    progress = checked(tmp_path, writer, solver, 1, max_retries=1, stop=Stop())
+    assert progress.rejected["disagreement"] >= 1 and len(load_dataset(tmp_path)) == 0
+    wrong = {row["slot"] for row in failures(tmp_path) if row["reason"] == "wrong"}
+    assert wrong >= {"math/0/0/0"}
     solved = [str(slot) for slot, _ in answers(tmp_path) if slot.solve]
     assert all("/1/solve" in slot for slot in solved), "the draft that was repaired had none"
 
 
-def stopping(asked: list[str], count: int) -> threading.Event:
-    """An event that is set once so many have been asked."""
-
-    class Stop(threading.Event):
-        def is_set(self) -> bool:
-            return len(asked) >= count
-
-    return Stop()
-
-
-def test_the_author_is_never_told_what_the_solutions_found(tmp_path: Path) -> None:
-    author = ScriptedProvider(writes)
-    make(tmp_path, lambda *call: author.complete(*call), solves, 6)
-    assert any("disagreement" in row["error_msg"] for row in read_rows(tmp_path / FAILED))
-    for call in author.calls:
-        assert "rejected" not in call.prompt and "agree" not in call.prompt
-
-
 def test_a_repaired_row_says_so_and_has_the_recall_of_its_verifier(tmp_path: Path) -> None:
     def writer(system: str, prompt: str, seed: int) -> str:
-        shown = 2 if "rejected" in prompt else 3
-        return render("What is 1 + 1?", "2", f"So it is {tagged(str(shown))}.")
+        return task(1, 2, 2 if "rejected" in prompt else 3)
 
-    assert make(tmp_path, writer, solves, 1).complete
-    row = load_dataset(tmp_path).iloc[0]
+    assert checked(tmp_path / "a", writer, solves, 1).complete
+    row = load_dataset(tmp_path / "a").iloc[0]
     assert (row["repairs"], row["verified_by"]) == ("1", "self-consistency")
     assert row["slot"] == "math/0/0/1"
     assert float(row["verifier_recall"]) == 1.0 and int(row["mutants"]) >= 3
+    by_default(tmp_path, Model(writer), 1, verify=0, max_retries=1)
+    slots = [row["slot"] for row in failures(tmp_path)]
+    assert slots == [f"math/0/{draft}/0" for draft in range(5)], "not without solutions"
 
 
-def test_without_solutions_a_response_that_fails_its_reference_is_drawn_anew(
-    tmp_path: Path,
-) -> None:
-    provider = Model(lambda _s, prompt, seed: render("Is 1?", "1", tagged("2")))
-    by_default(tmp_path, provider, 1, verify=0, max_retries=1)
-    slots = [row["slot"] for row in read_rows(tmp_path / FAILED)]
-    assert slots == [f"math/0/{draft}/0" for draft in range(5)]
+# --- when it is enough ---------------------------------------------------------------------------
 
 
 def test_rows_that_are_not_true_do_not_count_as_failures_of_the_author(tmp_path: Path) -> None:
@@ -260,37 +234,17 @@ def test_rows_that_are_not_true_do_not_count_as_failures_of_the_author(tmp_path:
 
     def writer(system: str, prompt: str, seed: int) -> str:
         n = next(count)  # thirty false rows, more than six samples have drafts
-        return render(f"What is {n} + 1?", str(n + 1 + (n < 30)), tagged(str(n + 1 + (n < 30))))
+        return task(n, n + 1 + (n < 30))
 
-    progress = make(tmp_path, writer, solves, 2, max_retries=1)
+    progress = checked(tmp_path, writer, solves, 2, max_retries=1)
     assert progress.complete and not progress.given_up
     assert progress.wrong_answers_stopped == progress.rejected["disagreement"] == 30
 
 
 def test_a_solver_that_agrees_with_nothing_does_not_cost_for_ever(tmp_path: Path) -> None:
-    progress = make(tmp_path, right, lambda *_: "I do not know.", 1, max_retries=3)
+    progress = checked(tmp_path, right, lambda *_: "I do not know.", 1, max_retries=3)
     assert progress.wrong_answers_stopped == MOST_DISAGREEMENTS
     assert "ask another --verify_model" in progress.given_up["math"]
-
-
-def test_duplicates_come_first_then_solutions_then_the_self_test(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[str] = []
-
-    def solver(system: str, prompt: str, seed: int) -> str:
-        done.append("solution")
-        return solves(system, prompt, seed)
-
-    def tested(*arguments: Any) -> SelfTest:
-        done.append("self-test")
-        return self_test(*arguments)
-
-    monkeypatch.setattr("infinite_rl.generation.attempts.self_test", tested)
-    false = render("What is 9 + 1?", "11", tagged("11"))
-    same = render("What is 7 + 1?", "8", tagged("8"))
-    make(tmp_path, [same, same, false, ProviderRefused("end")], solver, 3)
-    assert done == ["solution", "solution", "self-test", "solution", "solution"]
 
 
 @pytest.mark.slow
@@ -298,15 +252,5 @@ def test_a_row_whose_tests_see_nothing_is_kept_out(tmp_path: Path) -> None:
     body = "def f(n):\n    total = 0\n    for i in range(n):\n        total += i\n    return total"
     tests = '{"tests": ["assert callable(f)"]}'
     text = render("Write f.", tests, tagged(f"\n```python\n{body}\n```\n"))
-    progress = generate_dataset(
-        "m", 1, tmp_path, provider=ScriptedProvider(lambda *_: text), task_dist="1,0",
-        languages=["python"], max_retries=1,
-    )  # fmt: skip
-    assert set(progress.rejected) == {"weak verifier"}
-
-
-def test_wrong_settings_are_refused(tmp_path: Path) -> None:
-    for wrong in ({"verify": -1}, {"min_agreement": 1.5}, {"min_agreement": -0.1}):
-        with pytest.raises(UsageError, match=next(iter(wrong))):
-            by_default(tmp_path / "out", ScriptedProvider(writes), **wrong)
-    assert not (tmp_path / "out").exists()
+    more = {"task_dist": "1,0", "languages": ["python"], "max_retries": 1}
+    assert set(make(tmp_path, lambda *_: text, 1, **more).rejected) == {"weak verifier"}

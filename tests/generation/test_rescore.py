@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sums import make, right, solves, task
 
 from infinite_rl.dataset import load_dataset
 from infinite_rl.errors import NoCompletion, ProviderRefused, StoreError, UsageError
 from infinite_rl.files.logs import read_rows
-from infinite_rl.generation.progress import Progress
 from infinite_rl.generation.rescore import rescore
-from infinite_rl.generator import generate_dataset
-from infinite_rl.layout import render, tagged
+from infinite_rl.layout import tagged
 from infinite_rl.manifest import judging_timeout, read_manifest, write_manifest
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.reward_functions import get_reward_functions
@@ -30,14 +29,14 @@ def writes(system: str, prompt: str, seed: int) -> str:
     """One answer in four is wrong, one in seven without text."""
     if seed % 7 == 0:
         raise NoCompletion("blocked")
-    shown = seed + 1 + (seed % 4 == 0)
-    return render(f"What is {seed} + 1?", f"{seed + 1}", f"It is {tagged(str(shown))}.")
+    return task(seed, shown=seed + 1 + (seed % 4 == 0))
 
 
-def make(folder: Path, script: Any = writes, count: int = 30, **more: Any) -> Progress:
-    return generate_dataset(
-        "m", count, folder, provider=ScriptedProvider(script), task_dist="0,1", **more
-    )
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A folder with 20 rows."""
+    make(tmp_path, writes, 20)
+    return tmp_path
 
 
 class Strict(MathRewardFunction):
@@ -51,6 +50,9 @@ class Strict(MathRewardFunction):
         return super().compute_reward(model_output, expected_output, answer_tag)
 
 
+STRICT = {"math": Strict("math")}
+
+
 def files_of(folder: Path) -> dict[str, bytes]:
     """Every file of a folder but its lock, with its content and when it was changed."""
     return {
@@ -60,91 +62,76 @@ def files_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_the_same_rewards_give_the_same_files_beside_those_of_the_run(tmp_path: Path) -> None:
-    make(tmp_path)
-    before = files_of(tmp_path)
-    found = rescore(tmp_path)
-    assert (found.kept, found.gained, found.dropped) == (30, 0, 0)
-    assert found.out == tmp_path / "rescored_1"
+def test_the_same_rewards_give_the_same_files_beside_those_of_the_run(run: Path) -> None:
+    before = files_of(run)
+    killed = run / ".killed.part" / "new" / "rescored_1"  # of a rescoring that was killed
+    killed.mkdir(parents=True)
+    (killed / DATASET).write_text("half a fi", encoding="utf-8")
+    found = rescore(run)
+    assert (found.kept, found.gained, found.dropped) == (20, 0, 0)
+    assert found.out == run / "rescored_1" and not list(run.glob(".*.part"))
     for name in (DATASET, FAILED):
-        old, new = (tmp_path / name).read_bytes(), (found.out / name).read_bytes()
+        old, new = (run / name).read_bytes(), (found.out / name).read_bytes()
         assert sorted(new.splitlines()) == sorted(old.splitlines())
-    assert (found.out / JOURNAL).read_bytes() == (tmp_path / JOURNAL).read_bytes()
-    assert files_of(tmp_path).items() >= before.items(), "what was there is as it was"
-    assert make(found.out, []).calls == 0, "and the new folder is complete, too"
+    assert (found.out / JOURNAL).read_bytes() == (run / JOURNAL).read_bytes()
+    assert files_of(run).items() >= before.items(), "what was there is as it was"
+    assert make(found.out, [], 20).calls == 0, "and the new folder is complete, too"
 
 
-def test_no_earlier_file_is_ever_replaced(tmp_path: Path) -> None:
-    make(tmp_path)
-    outs = []
-    for _ in range(3):
-        before = files_of(tmp_path)
-        outs.append(rescore(tmp_path).out)
-        assert files_of(tmp_path).items() >= before.items()
-    assert outs == [tmp_path / f"rescored_{n}" for n in (1, 2, 3)]
-    for there in (tmp_path, tmp_path / "rescored_1", tmp_path / DATASET):
+def test_no_earlier_file_is_ever_replaced(run: Path) -> None:
+    for number in (1, 2):
+        before = files_of(run)
+        assert rescore(run).out == run / f"rescored_{number}"
+        assert files_of(run).items() >= before.items()
+    for there in (run, run / "rescored_1", run / DATASET):
         with pytest.raises(UsageError, match="exists: name another folder"):
-            rescore(tmp_path, to=there)
-    assert rescore(tmp_path / "rescored_1", to=tmp_path / "a" / "b").out == tmp_path / "a" / "b"
-    assert len(load_dataset(tmp_path / "a" / "b")) == 30
+            rescore(run, to=there)
+    assert rescore(run / "rescored_1", to=run / "a" / "b").out == run / "a" / "b"
+    assert len(load_dataset(run / "a" / "b")) == 20
 
 
-def test_a_dry_run_counts_and_writes_nothing(tmp_path: Path) -> None:
-    make(tmp_path)
-    before = files_of(tmp_path)
-    strict = {"math": Strict("math")}
-    planned = rescore(tmp_path, extra_rewards=strict, dry_run=True)
-    assert files_of(tmp_path) == before and planned.out is None and planned.dropped > 0
-    found = rescore(tmp_path, extra_rewards=strict)
-    assert {**vars(found), "out": None} == vars(planned)
-
-
-def test_where_nothing_can_be_written_the_run_is_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_where_nothing_can_be_written_or_nothing_is_to_be_the_run_is_as_it_was(
+    run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make(tmp_path)
-    before = files_of(tmp_path)
-
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("infinite_rl.generation.rescore.shutil.copyfile", full)
-    with pytest.raises(StoreError, match=r"cannot write .*rescored_1.* No space left on device"):
-        rescore(tmp_path)
-    assert files_of(tmp_path) == before
+    before = files_of(run)
+    with monkeypatch.context() as patch:
+        patch.setattr("infinite_rl.generation.rescore.shutil.copyfile", full)
+        with pytest.raises(StoreError, match=r"cannot write .*rescored_1.* No space left on dev"):
+            rescore(run)
+    planned = rescore(run, extra_rewards=STRICT, dry_run=True)
+    assert files_of(run) == before and planned.out is None and planned.dropped > 0
+    found = rescore(run, extra_rewards=STRICT)
+    assert {**vars(found), "out": None} == vars(planned)
 
 
-def test_another_reward_drops_rows_and_the_next_run_makes_others(tmp_path: Path) -> None:
-    make(tmp_path)
-    found = rescore(tmp_path, extra_rewards={"math": Strict("math")})
-    assert found.out
-    assert len(load_dataset(tmp_path)) == 30
+def test_another_reward_drops_rows_and_the_next_run_makes_others(run: Path) -> None:
+    found = rescore(run, extra_rewards=STRICT)
+    assert found.out and len(load_dataset(run)) == 20
     rows = load_dataset(found.out)
-    assert found.dropped > 0
-    assert len(rows) == found.kept == 30 - found.dropped
+    assert found.dropped > 0 and len(rows) == found.kept == 20 - found.dropped
     assert all(int(answer) <= 2**30 for answer in rows["answer"])
     assert found.rejected["wrong"] >= found.dropped
-    assert make(found.out, extra_rewards={"math": Strict("math")}).complete
-    assert len(load_dataset(found.out)) == 30
+    assert make(found.out, writes, 20, extra_rewards=STRICT).complete
+    assert len(load_dataset(found.out)) == 20
+
+
+# --- independent solutions -----------------------------------------------------------------------
 
 
 def test_a_milder_threshold_gains_rows_without_a_call(tmp_path: Path) -> None:
-    def solves(system: str, prompt: str, seed: int) -> str:
-        right = int(prompt.split()[2]) + 1
-        return tagged(str(right if seed % 2 else f"{right}{seed}"))
+    def solver(system: str, prompt: str, seed: int) -> str:
+        answer = int(prompt.split()[2]) + 1
+        return tagged(str(answer if seed % 2 else f"{answer}{seed}"))
 
-    def right(system: str, prompt: str, seed: int) -> str:
-        return render(f"What is {seed} + 1?", f"{seed + 1}", tagged(str(seed + 1)))
-
-    solver = ScriptedProvider(solves)
-    options = {"verify": 4, "verify_model": solver}
+    options = {"verify": 4, "verify_model": ScriptedProvider(solver)}
     make(tmp_path, right, 10, min_agreement=0.75, **options)
-    calls = len(solver.calls)
+    calls = len(options["verify_model"].calls)  # type: ignore[attr-defined]
     found = rescore(tmp_path, min_agreement=0.5)
-    assert found.kept == 10
-    assert found.gained > 0
-    assert len(solver.calls) == calls
-    assert found.out
+    assert found.kept == 10 and found.gained > 0 and found.out
+    assert len(options["verify_model"].calls) == calls  # type: ignore[attr-defined]
     assert read_manifest(tmp_path)["settings"]["min_agreement"] == 0.75
     assert read_manifest(found.out)["settings"]["min_agreement"] == 0.5
     assert "0.6667" in set(load_dataset(found.out)["agreement"])
@@ -152,13 +139,10 @@ def test_a_milder_threshold_gains_rows_without_a_call(tmp_path: Path) -> None:
 
 
 def test_a_threshold_of_zero_stays_that_of_the_run(tmp_path: Path) -> None:
-    def right(system: str, prompt: str, seed: int) -> str:
-        return render(f"What is {seed} + 1?", f"{seed + 1}", tagged(str(seed + 1)))
+    def solver(system: str, prompt: str, seed: int) -> str:
+        return solves(system, prompt, seed) if seed % 8 < 3 else ""
 
-    def solves(system: str, prompt: str, seed: int) -> str:
-        return tagged(str(int(prompt.split()[2]) + 1)) if seed % 8 < 3 else ""
-
-    options = {"verify": 16, "verify_model": ScriptedProvider(solves)}
+    options = {"verify": 16, "verify_model": ScriptedProvider(solver)}
     make(tmp_path, right, 20, min_agreement=0.0, **options)
     assert min(load_dataset(tmp_path)["agreement"].astype(float)) < 0.25
     found = rescore(tmp_path)
@@ -167,36 +151,13 @@ def test_a_threshold_of_zero_stays_that_of_the_run(tmp_path: Path) -> None:
 
 
 def test_what_was_never_solved_blind_is_left_to_the_next_run(tmp_path: Path) -> None:
-    def stops(system: str, prompt: str, seed: int) -> str:
-        raise ProviderRefused("no more")
-
-    options = {"verify": 2, "verify_model": ScriptedProvider(stops)}
-    make(tmp_path, lambda *call: writes(call[0], call[1], 28 * call[2] + 1), 1, **options)
+    stops = ScriptedProvider([ProviderRefused("no more")])
+    make(tmp_path, right, 1, verify=2, verify_model=stops)
     found = rescore(tmp_path)
-    assert (found.unproven, found.kept, found.gained) == (1, 0, 0)
-    assert not found.rejected
+    assert (found.unproven, found.kept, found.gained) == (1, 0, 0) and not found.rejected
 
 
-def test_a_rescoring_that_was_killed_leaves_nothing_and_is_done_again(tmp_path: Path) -> None:
-    make(tmp_path)
-    killed = tmp_path / ".killed.part" / "new" / "rescored_1"
-    killed.mkdir(parents=True)
-    (killed / DATASET).write_text("half a fi", encoding="utf-8")
-    found = rescore(tmp_path)
-    assert found.kept == 30 and found.out == tmp_path / "rescored_1"
-    assert not list(tmp_path.glob(".*.part"))
-
-
-def test_rows_without_answers_in_the_journal_are_not_thrown_away(tmp_path: Path) -> None:
-    make(tmp_path)
-    lines = (tmp_path / JOURNAL).read_text("utf-8").splitlines(keepends=True)
-    slot = next(read_rows(tmp_path / DATASET))["slot"]
-    kept = [line for line in lines if json.loads(line)["slot"] != slot]
-    (tmp_path / JOURNAL).write_text("".join(kept), "utf-8")
-    data = (tmp_path / DATASET).read_bytes()
-    with pytest.raises(StoreError, match="1 rows .* no completion in the journal"):
-        rescore(tmp_path)
-    assert (tmp_path / DATASET).read_bytes() == data
+# --- time ----------------------------------------------------------------------------------------
 
 
 def test_answers_are_judged_in_the_runs_own_time_unless_another_is_given(
@@ -209,7 +170,7 @@ def test_answers_are_judged_in_the_runs_own_time_unless_another_is_given(
         return get_reward_functions(timeout, extra)
 
     monkeypatch.setattr("infinite_rl.generation.rescore.get_reward_functions", rewards)
-    make(tmp_path, count=2, timeout=7)
+    make(tmp_path, writes, 2, timeout=7)
     folder: Path | None = tmp_path
     for timeout in (None, 2.5, None):
         assert folder
@@ -217,39 +178,39 @@ def test_answers_are_judged_in_the_runs_own_time_unless_another_is_given(
     assert times == [7, 2.5, 2.5]
 
 
-def test_the_longest_time_is_recorded_and_another_is_never_refused(tmp_path: Path) -> None:
+def test_the_longest_time_is_recorded_and_that_of_an_older_release_is_the_usual_one(
+    tmp_path: Path,
+) -> None:
     for count, timeout in enumerate((3, 7, 4), 1):
-        assert make(tmp_path, count=count, timeout=timeout).complete
+        assert make(tmp_path, writes, count, timeout=timeout).complete
     assert judging_timeout(tmp_path) == 7
-
-
-def test_a_folder_of_an_older_release_has_the_time_that_was_usual(tmp_path: Path) -> None:
-    make(tmp_path, count=1, timeout=7)
     manifest = read_manifest(tmp_path)
     del manifest["timeout"]
     write_manifest(tmp_path, manifest)
     assert judging_timeout(tmp_path) == judging_timeout(tmp_path / "nowhere") == 5
-    assert make(tmp_path, count=2, timeout=2).complete
+    assert make(tmp_path, writes, 4, timeout=2).complete
     assert judging_timeout(tmp_path) == 5
 
 
-@pytest.mark.parametrize("seconds", ["soon", 0, None, float("nan")])
-def test_a_time_that_is_none_means_that_the_manifest_is_damaged(
-    tmp_path: Path, seconds: object
+def test_what_is_damaged_missing_or_out_of_range_is_refused_and_nothing_thrown_away(
+    run: Path,
 ) -> None:
-    make(tmp_path, count=1)
-    write_manifest(tmp_path, {**read_manifest(tmp_path), "timeout": seconds})
-    with pytest.raises(StoreError, match=r"run\.json is damaged"):
-        rescore(tmp_path)
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
-def test_a_threshold_outside_its_range_is_refused(tmp_path: Path, share: float) -> None:
-    with pytest.raises(UsageError, match=r"min_agreement must be in \[0, 1\]"):
-        rescore(tmp_path, min_agreement=share)
-
-
-def test_a_folder_without_a_journal_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"there is no .*journal\.jsonl"):
-        rescore(tmp_path)
-    assert not list(tmp_path.iterdir())
+        rescore(run / "empty")
+    assert not (run / "empty").exists()
+    for share in (-0.1, 1.1, float("nan")):
+        with pytest.raises(UsageError, match=r"min_agreement must be in \[0, 1\]"):
+            rescore(run, min_agreement=share)
+    manifest = read_manifest(run)
+    for seconds in ("soon", 0, None, float("nan")):
+        write_manifest(run, {**manifest, "timeout": seconds})
+        with pytest.raises(StoreError, match=r"run\.json is damaged"):
+            rescore(run)
+    write_manifest(run, manifest)
+    lines = (run / JOURNAL).read_text("utf-8").splitlines(keepends=True)
+    slot, data = next(read_rows(run / DATASET))["slot"], (run / DATASET).read_bytes()
+    kept = [line for line in lines if json.loads(line)["slot"] != slot]
+    (run / JOURNAL).write_text("".join(kept), "utf-8")
+    with pytest.raises(StoreError, match="1 rows .* no completion in the journal"):
+        rescore(run)
+    assert (run / DATASET).read_bytes() == data
