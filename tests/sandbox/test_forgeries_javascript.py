@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from infinite_rl.runtimes import Limits
-from infinite_rl.sandbox.javascript.guest import JavaScriptGuest
-from infinite_rl.types import Execution, Program
+from infinite_rl.sandbox.executor import RewardExecutor
 from tests.support.labelled import assert_none
 
 TESTS = (
@@ -55,18 +51,11 @@ TRICKS = programs("javascript_tricks.txt")  # tried on each test alone
 FORGERIES = programs("javascript_forgeries.txt")  # tried on all tests together
 
 
-@pytest.fixture(scope="module")
-def guest() -> JavaScriptGuest:
-    return JavaScriptGuest()
-
-
-def run(guest: JavaScriptGuest, code: str, *tests: str, entry_point: str = "") -> Execution:
-    program = Program(code, tests=tests, entry_point=entry_point)
-    return guest.run(program, Limits(timeout_s=10))
-
-
-def passing(execution: Execution) -> list[int]:
-    return [n for n, result in enumerate(execution.tests) if result.passed]
+def passing(code: str, *tests: str, entry_point: str = "") -> list[int]:
+    """The numbers of the tests that a program passes."""
+    executor = RewardExecutor(timeout=10)
+    run = executor.execute(code, "javascript", tests=tests, entry_point=entry_point)
+    return [n for n, result in enumerate(run.tests) if result.passed]
 
 
 def is_earned(name: str, test: str) -> bool:
@@ -75,48 +64,27 @@ def is_earned(name: str, test: str) -> bool:
     return name in what and what[name] in test
 
 
-def test_the_honest_program_passes(guest: JavaScriptGuest) -> None:
+def test_the_honest_program_passes() -> None:
     later = HONEST.replace("x * 2;", "Promise.resolve(x * 2);")
     for n, test in enumerate(TESTS):
-        code = later if ".then(" in test else HONEST
-        assert [result.message for result in run(guest, code, test).tests] == [""], (n, test)
-    assert passing(run(guest, HONEST, *CHECK, entry_point="f")) == [0, 1]
+        assert passing(later if ".then(" in test else HONEST, test) == [0], (n, test)
+    assert passing(HONEST, *CHECK, entry_point="f") == [0, 1]
 
 
-def test_a_trick_passes_no_test(guest: JavaScriptGuest) -> None:
+def test_a_trick_passes_no_test() -> None:
     faults = []
     for name, code in TRICKS.items():
         tests = [test for test in TESTS if not is_earned(name, test)]
         checks = [check for check in CHECK if not is_earned(name, check)]
-        passed = [test for test in tests if passing(run(guest, code, test))]
-        together = passing(run(guest, code, *tests[:11]))
-        checked = passing(run(guest, code, *checks, entry_point="f"))
+        passed = [test for test in tests if passing(code, test)]
+        together = passing(code, *tests[:11])
+        checked = passing(code, *checks, entry_point="f")
         if passed or together or checked:
             faults.append((name, passed, together, checked))
     assert_none(faults)
     assert len(TRICKS) == 78
 
 
-def test_a_forgery_passes_none_of_all_tests(guest: JavaScriptGuest) -> None:
-    assert_none(name for name, code in FORGERIES.items() if passing(run(guest, code, *TESTS)))
+def test_a_forgery_passes_none_of_all_tests() -> None:
+    assert_none(name for name, code in FORGERIES.items() if passing(code, *TESTS))
     assert len(FORGERIES) == 68
-
-
-def test_programs_may_add_to_builtins(guest: JavaScriptGuest) -> None:
-    code = """
-        Array.prototype.last = function () { return this[this.length - 1] };
-        Object.defineProperty(Object.prototype, 'keys', { value() { return Object.keys(this) } });
-        Array.prototype.map = function (each) {
-            const made = [];
-            for (let i = 0; i < this.length; i++) made.push(each(this[i]));
-            return made };
-        const f = (all) => all.map((x) => 2 * x).last(); const g = (x) => x.keys();
-        class Odd extends Error { constructor() { super('odd'); this.name = 'Odd' } }
-        function h() { const e = new Odd(); e.toString = () => 'odd'; throw e }"""
-    tests = (
-        "assert.strictEqual(f([1, 2]), 4)",
-        "assert.deepStrictEqual(g({ a: 1 }), ['a'])",
-        "assert.strictEqual([1, 2].last(), 2)",
-        "assert.throws(h, { name: 'Odd' })",
-    )
-    assert [result.message for result in run(guest, code, *tests).tests] == [""] * 4

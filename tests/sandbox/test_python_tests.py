@@ -36,6 +36,26 @@ def test_a_test_passes_where_it_passes_in_cpython(start: int) -> None:
         assert result.passed is (wanted == "pass"), (text, result.message)
 
 
+SUITES = (HERE / "python_suites.txt").read_text(encoding="utf-8").split("\n# ")[2:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(SUITES)))
+def test_each_program_is_judged_as_by_cpython(number: int) -> None:
+    first, *others = (line.replace("\\n", "\n") for line in SUITES[number].splitlines())
+    programs, executor = [first], RewardExecutor(timeout=2)
+    for line in others:
+        if line.startswith("~ "):
+            old, _, new = line[2:].partition(" => ")
+            programs.append(first.replace(old, new))
+            continue
+        _, wanted, test = line.split(" ", 2)
+        for program, verdict in zip(programs, wanted, strict=True):
+            results = executor.execute(program, "python", tests=[test]).tests
+            assert [each.passed for each in results] in ([verdict == "p"], []), (program, test)
+            assert results or verdict == "f", (program, test)
+
+
 # --- what is asked -------------------------------------------------------------------------------
 
 
