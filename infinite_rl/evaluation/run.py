@@ -28,7 +28,7 @@ from ..files.folders import locked
 from ..manifest import environment_info, read_manifest, write_manifest
 from ..providers.base import Provider
 from ..store import sample_of
-from ..workers.processes import run_in_processes
+from ..workers.long_jobs import run_long_jobs
 from .backends import Backend, FewShotConfig, Request, make_backend, with_device
 from .benchmarks import Task, tasks_of
 from .completions import CompletionIndex, CompletionWriter
@@ -187,7 +187,7 @@ def evaluate(
         try:
             if before < total and config.shards > 1:
                 jobs = [{"config": config.values(), "shard": n} for n in range(config.shards)]
-                run_in_processes(f"{__name__}:answer_shard", jobs, stop, count)
+                run_long_jobs(f"{__name__}:answer_shard", jobs, stop, count)
             elif before < total:
                 answer(runs, make_backend(config, stop, provider), on_answer=count)
         except ProviderError as error:

@@ -1,8 +1,8 @@
 """Work in processes: killed at their deadline, replaced when they die.
 
-    pool.py            batches on all cores of this machine, with results in order
     worker.py          one worker process, from its start to its last answer
-    processes.py       long jobs, each in a process that reports and stops
+    pool.py            batches of short jobs on warm workers, with results in order
+    long_jobs.py       long jobs, each in a worker of its own that reports and stops
     ray_cluster.py     Ray, for processes on many machines
     interruptible.py   blocking waits that Ctrl-C ends
 

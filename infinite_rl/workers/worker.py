@@ -1,9 +1,11 @@
 """One worker process: its start, its work, and the messages between it and its parent.
 
 Both ends of a socket pair send frames: eight bytes of length, then JSON. The parent sends
-`[number, work, [job, ...]]`, where `work` names a function as "module:function" that maps one JSON
-value to another. The worker answers in order with `[number, [answer, ...]]`, in several frames if
-the jobs take long; an answer is `["ok", value]`, or `["error", [class, message]]` for an exception.
+`[number, work, [job, ...], is_long]`, where `work` names a function as "module:function" that maps
+one JSON value to another. The worker answers in order with `[number, [answer, ...]]`, in several
+frames if the jobs take long; an answer is `["ok", value]`, or `["error", [class, message]]` for an
+exception. A long job is `function(job, stop, report)`: `report(count)` sends `["count", count]`,
+and a frame `"stop"` of the parent sets the event `stop`.
 
 A worker always reads its socket, and ends when its parent does, however that ends.
 """
@@ -19,7 +21,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from pkgutil import resolve_name
 from queue import SimpleQueue
@@ -32,6 +35,7 @@ _ROOT = str(Path(__file__).resolve().parents[2])  # the folder that contains thi
 _LENGTH = struct.Struct(">Q")
 _TOGETHER_S = 0.05  # for which answers are collected: a frame wakes up both sides
 _START_S = 120.0
+_STOP = '"stop"'
 
 # Isolated: neither the working directory nor the environment extends the import path.
 _BOOT = (
@@ -90,18 +94,28 @@ class Worker:
         """Whether the process has not ended."""
         return self._process.poll() is None
 
-    def answers(self, work: str, jobs: Sequence[str], wait_s: float) -> Iterator[Any]:
+    def answers(
+        self,
+        work: str,
+        jobs: Sequence[str],
+        wait_s: float | None,
+        on_count: Callable[[int], None] | None = None,
+    ) -> Iterator[Any]:
         """Send jobs as JSON texts, and yield the answers in order.
 
-        Raises `WorkerGone` if the worker dies, or if the next answers take longer than `wait_s`.
-        The process has then ended.
+        With `on_count`, which gets what they report, they are long jobs. Raises `WorkerGone` if the
+        worker dies, or if the next answers take longer than `wait_s`. The process has then ended.
         """
         self._number += 1
-        left = len(jobs)
+        left, is_long = len(jobs), json.dumps(on_count is not None)
         try:
-            self._send(f"[{self._number},{json.dumps(work)},[{','.join(jobs)}]]", wait_s)
+            text = f"[{self._number},{json.dumps(work)},[{','.join(jobs)}],{is_long}]"
+            self._send(text, wait_s)
             while left:
                 number, answers = self._receive(wait_s)
+                if on_count and number == "count":
+                    on_count(answers)
+                    continue
                 if number != self._number or len(answers) > left:
                     raise WorkerGone("the worker process answered another request")
                 left -= len(answers)
@@ -109,6 +123,11 @@ class Worker:
         finally:
             if left:  # its late answers must not be read as those of other jobs
                 self.close()
+
+    def stop(self) -> None:
+        """Set the event `stop` of a long job. From any thread."""
+        with suppress(OSError):
+            _send(self._socket, _STOP)
 
     def kill(self) -> None:
         """Kill the process, which holds no state. From any thread."""
@@ -125,15 +144,15 @@ class Worker:
         self._socket.close()
         self._process.returncode = 0  # else Popen would wait for it, or warn that it runs
 
-    def _send(self, text: str, wait_s: float) -> None:
+    def _send(self, text: str, wait_s: float | None) -> None:
         self._socket.settimeout(wait_s)
         try:
             _send(self._socket, text)
         except OSError as error:  # a TimeoutError is one
             raise self._worker_gone(error) from error
 
-    def _receive(self, wait_s: float) -> Any:
-        deadline = time.monotonic() + wait_s
+    def _receive(self, wait_s: float | None) -> Any:
+        deadline = None if wait_s is None else time.monotonic() + wait_s
         try:
             return json.loads(_receive(self._socket, deadline))
         except (OSError, EOFError) as error:
@@ -199,40 +218,53 @@ def serve() -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    inbox: SimpleQueue[bytes] = SimpleQueue()
-    threading.Thread(target=_work, args=(channel, inbox), daemon=True).start()
+    inbox, stop = SimpleQueue[bytes](), threading.Event()
+    threading.Thread(target=_listen, args=(channel, inbox, stop), daemon=True).start()
+    try:
+        _send(channel, json.dumps(_ROOT))
+        while True:
+            _answer_all(channel, stop, *json.loads(inbox.get()))
+    except OSError:  # the parent has closed the socket
+        os._exit(0)
+
+
+def _listen(channel: socket.socket, inbox: SimpleQueue[bytes], stop: threading.Event) -> None:
     try:
         while True:
-            inbox.put(_receive(channel))
+            message = _receive(channel)
+            if message == _STOP.encode():
+                stop.set()
+            else:
+                inbox.put(message)
     except (OSError, EOFError):
         os._exit(0)  # also while a job runs: its answer has no reader
 
 
-def _work(channel: socket.socket, inbox: SimpleQueue[bytes]) -> None:
-    try:
-        _send(channel, json.dumps(_ROOT))
-        while True:
-            _answer_all(channel, *json.loads(inbox.get()))
-    except OSError:  # the parent has closed the socket
-        os._exit(0)
-    finally:
-        os._exit(1)  # a process without its working thread must not seem alive
-
-
-def _answer_all(channel: socket.socket, number: int, work: str, jobs: list[Any]) -> None:
+def _answer_all(
+    channel: socket.socket,
+    stop: threading.Event,
+    number: int,
+    work: str,
+    jobs: list[Any],
+    is_long: bool,
+) -> None:
     answers: list[str] = []
     sent_at = time.monotonic()
+    more: tuple[Any, ...] = ()
+    if is_long:
+        os.dup2(2, 1)  # the output of its libraries
+        more = stop, lambda count: _send(channel, json.dumps(["count", count]))
     for left, job in enumerate(jobs, start=1 - len(jobs)):
-        answers.append(answer_to(work, job))
+        answers.append(answer_to(work, job, *more))
         if left == 0 or time.monotonic() - sent_at > _TOGETHER_S:
             _send(channel, f"[{number},[{','.join(answers)}]]")
             answers, sent_at = [], time.monotonic()
 
 
-def answer_to(work: str, job: Any) -> str:
+def answer_to(work: str, *job: Any) -> str:
     """The answer to one job, as JSON text."""
     try:
-        return json.dumps(["ok", resolve_name(work)(job)])
+        return json.dumps(["ok", resolve_name(work)(*job)])
     except InfiniteRLError as error:
         return json.dumps(["error", [type(error).__name__, str(error)]])
     except Exception as error:  # a bug of ours, which the parent reports
