@@ -20,6 +20,7 @@ import json
 import os
 import threading
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from ..errors import SandboxError, UsageError, shown
@@ -176,13 +177,19 @@ def load(_: object = None) -> None:
         raise UsageError(f"reasoning_gym {INSTALL} (installed: {installed})")
 
 
-def score_job(job: tuple[dict[str, Any], str]) -> list[float]:
-    """Score the entry's own answer and this one, in a worker process."""
+@lru_cache(8)
+def _dataset(task: str, config: str) -> Any:
+    """The data set of a task, which has its scorer: some load lists of words for a while."""
     from reasoning_gym.factory import create_dataset
 
+    return create_dataset(task, **{"seed": 0, "size": 1, **json.loads(config)})
+
+
+def score_job(job: tuple[dict[str, Any], str]) -> list[float]:
+    """Score the entry's own answer and this one, in a worker process."""
     task, answer = job
     entry = task["entry"]
-    scorer = create_dataset(task["task"], **{"seed": 0, "size": 1, **task["config"]})
+    scorer = _dataset(task["task"], json.dumps(task["config"]))
     own = float(scorer.score_answer(entry["answer"], entry))
     try:
         share = float(scorer.score_answer(answer, entry))

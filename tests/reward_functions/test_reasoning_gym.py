@@ -21,22 +21,15 @@ from infinite_rl.errors import UnknownName, UsageError
 from infinite_rl.layout import tagged
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.reward_functions.reasoning_gym import REFUSED, VERSION, score_job
+from tests.support.labelled import assert_none
 
 pytest.importorskip("reasoning_gym", reason="the extra reasoning-gym is not installed")
 
 from reasoning_gym.factory import DATASETS  # noqa: E402 -- behind the skip
 
 OFFERED = sorted(DATASETS.keys() - REFUSED.keys())
-RUNS = {
-    "eval",
-    "exec",
-    "compile",
-    "parse_expr",
-    "sympify",
-    "simplify",
-    "__import__",
-    "literal_eval",
-}
+RUNS = {"eval", "exec", "compile", "__import__", "literal_eval"}
+RUNS |= {"parse_expr", "sympify", "simplify"}  # sympy's
 REWARDS = get_reward_functions(timeout=20)
 REWARD = REWARDS["reasoning_gym"]
 
@@ -62,25 +55,29 @@ def calls(task: str) -> Iterator[str]:
                 todo.append(found)
 
 
+def reference(task: str, entry: dict[str, Any], **config: Any) -> dict[str, Any]:
+    return {"task": task, "config": config, "entry": entry}
+
+
 def test_all_that_is_refused_is_a_task() -> None:
     assert REFUSED.keys() <= DATASETS.keys() and len(OFFERED) == 70
 
 
-@pytest.mark.parametrize("task", OFFERED)
-def test_no_scorer_that_is_offered_runs_a_text(task: str) -> None:
+def test_no_scorer_that_is_offered_runs_a_text() -> None:
     # `parse_expr` and `simplify` of propositional logic are its own; that task is refused.
-    assert not RUNS & {*calls(task)}
+    assert_none((task, found) for task in OFFERED if (found := RUNS & {*calls(task)}))
 
 
-@pytest.mark.parametrize("task", [name for name, why in REFUSED.items() if "as code" in why])
-def test_those_that_do_are_refused(task: str) -> None:
-    assert RUNS & {*calls(task)}
-    with pytest.raises(UsageError, match=f"no rows of {task}: its scorer runs"):
-        reasoning_gym_rows(task, 1)
-    entry = {"question": "", "answer": "print(1)", "metadata": {}}
-    reference = {"task": task, "config": {}, "entry": entry}
-    found = REWARD.compute_reward(tagged("print(1)"), reference)
-    assert found.status == "unscored" and "runs" in found.error_msg
+def test_those_that_do_are_refused() -> None:
+    running = [task for task, reason in REFUSED.items() if "as code" in reason]
+    assert len(running) == 11
+    for task in running:
+        assert RUNS & {*calls(task)}
+        with pytest.raises(UsageError, match=f"no rows of {task}: its scorer runs"):
+            reasoning_gym_rows(task, 1)
+        entry = {"question": "", "answer": "print(1)", "metadata": {}}
+        found = REWARD.compute_reward(tagged("print(1)"), reference(task, entry))
+        assert found.status == "unscored" and "runs" in found.error_msg
 
 
 ROUNDED = ("number_format", "power_function")  # where fewer digits are asked for, or one of a list
@@ -97,39 +94,34 @@ def number(text: str) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("task", OFFERED)
 def test_a_scorer_takes_the_right_answer_and_no_hedge(task: str) -> None:
-    rows = list(reasoning_gym_rows(task, 4, seed=5))
-    golds = [json.loads(row["answer"])["entry"]["answer"] for row in rows]
-    for row, gold in zip(rows, golds, strict=True):
-        reference = json.loads(row["answer"])
-        other = next((each for each in golds if each != gold), "zzz")
-        assert score_job((reference, gold)) == [1.0, 1.0]
-        for text in (f"{gold} or {other}", f"{other}, {gold}", f"{other}\n{gold}", f"not {gold}"):
-            assert score_job((reference, text))[1] < 1, text
-        for text in ("0", "0.", "1", "-1", "[]", "[[]]", gold[:1], gold[: len(gold) // 2]):
-            same = text == gold or number(text) == number(gold) or task in ROUNDED
-            assert same or score_job((reference, text))[1] < 1, text
-        near = number(gold) + 0.0009
-        if abs(near) < 1e9 and task not in ROUNDED:
-            assert score_job((reference, repr(near)))[1] < 1, near
-        for text in ("nan", "inf", "*", "maybe", "zzz", f"{gold} {other}", f"maybe {gold}"):
-            assert text == gold or score_job((reference, text))[1] < 1, text
+    references = [json.loads(row["answer"]) for row in reasoning_gym_rows(task, 4, seed=5)]
+    golds = [each["entry"]["answer"] for each in references]
+    for each, gold in zip(references, golds, strict=True):
+        other = next((another for another in golds if another != gold), "zzz")
+        wrong = [f"{gold} or {other}", f"{other}, {gold}", f"{other}\n{gold}", f"not {gold}"]
+        wrong += ["nan", "inf", "*", "maybe", "zzz", f"{gold} {other}", f"maybe {gold}"]
+        if task not in ROUNDED:
+            short = ["0", "0.", "1", "-1", "[]", "[[]]", gold[:1], gold[: len(gold) // 2]]
+            wrong += [text for text in short if number(text) != number(gold)]
+            near = number(gold) + 0.0009
+            wrong += [repr(near)] if abs(near) < 1e9 else []
+        assert score_job((each, gold)) == [1.0, 1.0]
+        passed = [text for text in wrong if text != gold and score_job((each, text))[1] == 1]
+        assert passed == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["chain_sum", "sudoku", "word_ladder", "prime_factorization"])
-def test_a_row_passes_with_its_own_response_alone(task: str) -> None:
-    rows = list(reasoning_gym_rows(task, 3, seed=2))
-    assert (
-        rows
-        == list(reasoning_gym_rows(task, 3, seed=2))
-        != list(reasoning_gym_rows(task, 3, seed=3))
-    )
-    for row, other in zip(rows, rows[1:] + rows[:1], strict=True):
-        sample = unpack(pack(sample_of(row)))
-        own = score(sample, row["response"], REWARDS)
-        assert (own.status, own.format_score, own.correctness_score) == ("passed", 1, 1)
-        for output in (other["response"], "", "<answer></answer>", row["response"][8:-9]):
-            assert score(sample, output, REWARDS).status == "failed"
+def test_a_row_passes_with_its_own_response_alone() -> None:
+    for task in ("chain_sum", "sudoku", "word_ladder", "prime_factorization"):
+        rows = list(reasoning_gym_rows(task, 3, seed=2))
+        assert rows == list(reasoning_gym_rows(task, 3, seed=2))
+        assert rows != list(reasoning_gym_rows(task, 3, seed=3))
+        for row, other in zip(rows, rows[1:] + rows[:1], strict=True):
+            sample = unpack(pack(sample_of(row)))
+            own = score(sample, row["response"], REWARDS)
+            assert (own.status, own.format_score, own.correctness_score) == ("passed", 1, 1)
+            for output in (other["response"], "", "<answer></answer>", row["response"][8:-9]):
+                assert score(sample, output, REWARDS).status == "failed"
 
 
 def one(task: str = "chain_sum") -> dict[str, Any]:
@@ -170,16 +162,15 @@ def test_several_tags_must_say_the_same() -> None:
     assert REWARD.compute_reward(tagged("7") + gold, one()).status == "failed"
 
 
-@pytest.mark.parametrize(
-    "reference",
-    ["", "{", "[]", {}, {"task": "chain_sum"}, {"task": 1, "config": {}, "entry": {}}]
-    + [{"task": "chain_sum", "config": {}, "entry": {}}]
-    + [{"task": "nothing", "config": {}, "entry": {"answer": "1"}}]
-    + [{"task": "chain_sum", "config": {"colour": 1}, "entry": {"answer": "1"}}]
-    + [{"task": "prime_factorization", "config": {}, "entry": {"answer": "x", "metadata": {}}}],
-)
-def test_a_reference_that_is_none_gives_no_verdict(reference: Any) -> None:
-    assert REWARD.compute_reward(tagged("1"), reference).status == "unscored"
+def test_a_reference_that_is_none_gives_no_verdict() -> None:
+    references: list[Any] = [
+        *("", "{", "[]", {}, {"task": "chain_sum"}, {"task": 1, "config": {}, "entry": {}}),
+        *(reference("chain_sum", {}), reference("nothing", {"answer": "1"})),
+        reference("chain_sum", {"answer": "1"}, colour=1),
+        reference("prime_factorization", {"answer": "x", "metadata": {}}),
+    ]
+    found = [(each, REWARD.compute_reward(tagged("1"), each).status) for each in references]
+    assert_none(each for each in found if each[1] != "unscored")
 
 
 def test_threads_may_ask_at_once() -> None:
@@ -203,18 +194,8 @@ def test_an_unknown_task_is_wrong_usage() -> None:
 
 def test_the_verb_makes_rows(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "rows.jsonl"
-    words = [
-        "data",
-        "load",
-        "reasoning_gym:chain_sum",
-        "--count",
-        "3",
-        "--seed",
-        "4",
-        "-o",
-        str(out),
-    ]
-    assert cli.main(words) == 0 and "rows: 3" in capsys.readouterr().out
+    line = f"data load reasoning_gym:chain_sum --count 3 --seed 4 -o {out}"
+    assert cli.main(line.split()) == 0 and "rows: 3" in capsys.readouterr().out
     assert list(read(out)) == list(reasoning_gym_rows("chain_sum", 3, 4))
     assert cli.main(["data", "load", "reasoning_gym:countdown", "-o", str(tmp_path / "b.csv")]) == 2
     assert "runs the answer as code" in capsys.readouterr().err
