@@ -9,9 +9,10 @@ import json
 import subprocess
 import sys
 import unittest
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 from infinite_rl.errors import UsageError
 from infinite_rl.layout import fenced, render, tagged
@@ -29,156 +30,140 @@ def doubling(factor: int) -> str:
     return fenced(f"def f(n):\n    return {factor} * n\n\nprint(f(2))", "python")
 
 
-# For each reward a reference, an answer that is right and one that is wrong.
-QUOTED = [{"instruction_id": "startend:quotation", "kwargs": {}}]
-SAMPLES: dict[str, tuple[Any, str, str]] = {
-    "coding": ("42", fenced("print(6 * 7)", "python"), fenced("print(41)", "python")),
-    "instruction": (json.dumps(QUOTED), '"Hello."', "Hello."),
-    "math": ("(x+1)^2", "x^2 + 2x + 1", "x^2 + 2x"),
-    "gsm8k": ("so 1,200\n#### 1,200", "$1200", "1,201"),
-    "mbpp": ({"tests": ["assert f(2) == 4"]}, doubling(2), doubling(3)),
-    "humaneval": ({"tests": [CHECKED], "entry_point": "f"}, doubling(2), doubling(3)),
-}
+class Case(NamedTuple):
+    """A reward's name, a reference, an answer that is right and one that is wrong."""
+
+    name: str
+    gold: Any
+    right: str
+    wrong: str
+
+    @property
+    def reward(self) -> Any:
+        return REWARD[self.name]
+
+    def score(self, content: str) -> RewardFunctionScore:
+        return score(self.name, content, self.gold)
+
+
+QUOTED = json.dumps([{"instruction_id": "startend:quotation", "kwargs": {}}])
+TESTS = {"tests": ["assert f(2) == 4"]}
+CASES = [
+    Case("coding", "42", fenced("print(6 * 7)", "python"), fenced("print(41)", "python")),
+    Case("instruction", QUOTED, '"Hello."', "Hello."),
+    Case("math", "(x+1)^2", "x^2 + 2x + 1", "x^2 + 2x"),
+    Case("gsm8k", "so 1,200\n#### 1,200", "$1200", "1,201"),
+    Case("mbpp", TESTS, doubling(2), doubling(3)),
+    Case("humaneval", {"tests": [CHECKED], "entry_point": "f"}, doubling(2), doubling(3)),
+]
 if find_spec("reasoning_gym"):  # an extra
     ENTRY = {"question": "2 + 2?", "answer": "4", "metadata": {}}
     PUZZLE = {"task": "chain_sum", "config": {}, "entry": ENTRY}
-    SAMPLES["reasoning_gym"] = (PUZZLE, "4", "5")
-WHOLE_TEXT = {
-    "instruction",
-    "mbpp",
-    "humaneval",
-}  # these judge the whole text where there is no tag
+    CASES.append(Case("reasoning_gym", PUZZLE, "4", "5"))
+WHOLE_TEXT = ("instruction", "mbpp", "humaneval")  # judge the whole text where there is no tag
 
 
 def score(name: str, content: str, expected: Any, **options: Any) -> RewardFunctionScore:
-    reward = REWARD[name]
-    return reward.compute_reward(tagged(content), expected, **options)
+    return REWARD[name].compute_reward(tagged(content), expected, **options)
+
+
+def of_each(test: Callable[[Any, Case], None]) -> Callable[[unittest.TestCase], None]:
+    """A test of every reward."""
+
+    def of_all(self: unittest.TestCase) -> None:
+        for case in CASES:
+            with self.subTest(case.name):
+                test(self, case)
+
+    return of_all
 
 
 class EveryReward(unittest.TestCase):
     """What holds for each row of the table."""
 
     def test_there_is_a_sample_for_every_reward(self) -> None:
-        self.assertEqual(SAMPLES.keys() | {"reasoning_gym"}, REWARDS.keys())
+        self.assertEqual({case.name for case in CASES} | {"reasoning_gym"}, REWARDS.keys())
         self.assertEqual(REWARD.keys(), REWARDS.keys())
 
-    def test_each_can_be_made_without_arguments_and_bears_its_name(self) -> None:
-        for name, reward in REWARD.items():
-            with self.subTest(name):
-                made: Any = type(reward)
-                self.assertEqual((made().task_name, made().timeout), (name, 5))
+    @of_each
+    def test_each_can_be_made_without_arguments(self, case: Case) -> None:
+        made = type(case.reward)()
+        self.assertEqual((made.task_name, made.timeout), (case.name, 5))
 
-    def test_signals_are_switched_on_by_name_and_summed_in_aux(self) -> None:
-        for name, (expected, right, _) in SAMPLES.items():
-            with self.subTest(name):
-                made: Any = type(REWARD[name])
-                given = made(shaping={"repetition": 0.5}).compute_reward(tagged(right), expected)
-                self.assertTrue(given.passed)
-                self.assertAlmostEqual(given.aux_score, 0.5 * given.details["aux"]["repetition"])
-                self.assertGreater(given.aux_score, 0.0)
+    @of_each
+    def test_signals_are_switched_on_by_name(self, case: Case) -> None:
+        shaped = type(case.reward)(shaping={"repetition": 0.5})
+        given = shaped.compute_reward(tagged(case.right), case.gold)
+        self.assertTrue(given.passed)
+        self.assertAlmostEqual(given.aux_score, 0.5 * given.details["aux"]["repetition"])
+        self.assertGreater(given.aux_score, 0.0)
 
-    def test_whatever_the_model_output_is_it_is_scored(self) -> None:
-        for name, (expected, _, _) in SAMPLES.items():
-            for output in (None, 123, b"bytes", ["list"], ""):
-                with self.subTest(name, output=output):
-                    hostile: Any = output
-                    given = REWARD[name].compute_reward(hostile, expected)
-                    self.assertEqual((given.status, given.format_score), ("failed", 0.0))
+    @of_each
+    def test_a_right_answer_gets_full_marks(self, case: Case) -> None:
+        given = case.score(case.right)
+        self.assertEqual((given.format_score, given.correctness_score), (1.0, 1.0))
+        self.assertEqual((given.status, given.error_msg, given.aux_score), ("passed", "", 0.0))
+        row = Sample(case.name, "A task.", case.gold, tagged(case.right))
+        self.assertTrue(case.reward.score(row, row.response).passed)
 
-    def test_a_timeout_that_is_none_is_refused(self) -> None:
-        for timeout in (0, -1, float("nan"), "5", None):
-            with self.subTest(timeout=timeout), self.assertRaises(UsageError):
-                get_reward_functions(timeout=timeout)
+    @of_each
+    def test_a_wrong_answer_fails_and_says_why(self, case: Case) -> None:
+        given = case.score(case.wrong)
+        self.assertEqual((given.format_score, given.status), (1.0, "failed"))
+        self.assertLess(given.correctness_score, 0.95)
+        self.assertTrue(given.error_msg)
 
-    def test_a_right_answer_gets_full_marks(self) -> None:
-        for name, (expected, right, _) in SAMPLES.items():
-            with self.subTest(name):
-                given = score(name, right, expected)
-                self.assertEqual((given.format_score, given.correctness_score), (1.0, 1.0))
-                self.assertEqual(
-                    (given.status, given.error_msg, given.aux_score), ("passed", "", 0.0)
-                )
+    @of_each
+    def test_the_arguments_can_be_named_and_the_tag_chosen(self, case: Case) -> None:
+        given = case.reward.compute_reward(
+            model_output=tagged(case.right, "final"), expected_output=case.gold, answer_tag="final"
+        )
+        self.assertTrue(given.passed)
 
-    def test_a_wrong_answer_fails_and_says_why(self) -> None:
-        for name, (expected, _, wrong) in SAMPLES.items():
-            with self.subTest(name):
-                given = score(name, wrong, expected)
-                self.assertEqual((given.format_score, given.status), (1.0, "failed"))
-                self.assertLess(given.correctness_score, 0.95)
-                self.assertTrue(given.error_msg)
+    @of_each
+    def test_without_a_tag_nothing_is_right_but_in_a_whole_text(self, case: Case) -> None:
+        given, whole = case.reward.compute_reward(case.right, case.gold), case.name in WHOLE_TEXT
+        self.assertEqual((given.format_score, given.passed), (float(whole), whole))
 
-    def test_the_arguments_can_be_named_and_the_tag_chosen(self) -> None:
-        for name, (expected, right, _) in SAMPLES.items():
-            with self.subTest(name):
-                given = REWARD[name].compute_reward(
-                    model_output=tagged(right, "final"),
-                    expected_output=expected,
-                    answer_tag="final",
-                )
-                self.assertTrue(given.passed)
+    @of_each
+    def test_a_predicate_may_stand_for_the_expected_output(self, case: Case) -> None:
+        self.assertTrue(score(case.name, case.right, lambda text: bool(text)).passed)
+        self.assertEqual(score(case.name, case.right, lambda _: False).status, "failed")
+        self.assertEqual(score(case.name, case.right, lambda _: 1 / 0).status, "unscored")
 
-    def test_without_a_tag_nothing_is_right_but_where_the_whole_text_is_judged(self) -> None:
-        for name, (expected, right, _) in SAMPLES.items():
-            with self.subTest(name):
-                given = REWARD[name].compute_reward(right, expected)
-                whole = name in WHOLE_TEXT
-                self.assertEqual((given.format_score, given.passed), (float(whole), whole))
-
-    def test_a_predicate_may_stand_for_the_expected_output(self) -> None:
-        for name, (_, right, _) in SAMPLES.items():
-            with self.subTest(name):
-                self.assertTrue(score(name, right, lambda text: bool(text)).passed)
-                self.assertEqual(score(name, right, lambda _: False).status, "failed")
-                self.assertEqual(score(name, right, lambda _: 1 / 0).status, "unscored")
-
-    def test_a_reference_that_is_missing_cannot_be_judged(self) -> None:
-        for name, (_, right, _) in SAMPLES.items():
-            with self.subTest(name):
-                given = score(name, right, None)
-                self.assertEqual((given.status, given.correctness_score), ("unscored", 0.0))
-                self.assertTrue(given.error_msg)
-
-    def test_a_reference_that_cannot_even_be_shown_cannot_be_judged(self) -> None:
+    @of_each
+    def test_a_reference_that_is_none_cannot_be_judged(self, case: Case) -> None:
+        given = score(case.name, case.right, None)
+        self.assertEqual((given.status, given.correctness_score), ("unscored", 0.0))
+        self.assertTrue(given.error_msg)
         deep: list[Any] = []
         for _ in range(3000):
             deep = [deep]
         huge = 10**5000
         references = [deep, huge, {"instruction_id": deep}, lambda _: deep, lambda _: huge]
         references += [{"task": deep, "config": {}, "entry": {}}, {"output": deep, "compare": huge}]
-        for name, (_, right, _) in SAMPLES.items():
-            for number, reference in enumerate(references):
-                with self.subTest(name, number=number):
-                    self.assertNotEqual(score(name, right, reference).status, "passed")
+        statuses = [score(case.name, case.right, reference).status for reference in references]
+        self.assertNotIn("passed", statuses)
 
-    def test_whatever_a_model_writes_is_scored(self) -> None:
-        hostile: list[Any] = [
-            *(None, "", "\x00", "\ud800", "<answer>", "</answer>", "<answer></answer>"),
-            *(
-                tagged("__import__('os').system('true')"),
-                tagged("9" * 10_000),
-                tagged("(" * 10_000),
-            ),
-            *("<answer>" * 1_000, tagged("9^9^9^9^9"), tagged("passed"), tagged("```")),
-        ]
-        for name, (expected, _, _) in SAMPLES.items():
-            for text in hostile:
-                with self.subTest(name, text=str(text)[:40].encode("ascii", "replace")):
-                    given = REWARD[name].compute_reward(text, expected)
-                    self.assertEqual(given.status, "failed")
+    @of_each
+    def test_whatever_a_model_writes_is_scored(self, case: Case) -> None:
+        nothing: list[Any] = [None, 123, b"bytes", ["list"], ""]
+        hostile = ["\x00", "\ud800", "<answer>", "</answer>", "<answer></answer>"]
+        hostile.append("<answer>" * 1_000)
+        contents = ["__import__('os').system('true')", "9" * 10_000, "(" * 10_000]
+        contents += ["9^9^9^9^9", "passed", "```"]
+        for text in (*nothing, *hostile, *map(tagged, contents)):
+            with self.subTest(text=str(text)[:40].encode("ascii", "replace")):
+                given = case.reward.compute_reward(text, case.gold)
+                self.assertEqual(given.status, "failed")
+                if text in nothing:
+                    self.assertEqual(given.format_score, 0.0)
 
-    def test_threads_share_one_reward(self) -> None:
-        for name, (expected, right, wrong) in SAMPLES.items():
-            with self.subTest(name), ThreadPoolExecutor(4) as pool:
-                given = list(
-                    pool.map(lambda text, n=name, e=expected: score(n, text, e), [right, wrong] * 8)
-                )
-                self.assertEqual([each.passed for each in given], [True, False] * 8)
-
-    def test_a_row_is_scored_against_its_answer(self) -> None:
-        for name, (expected, right, _) in SAMPLES.items():
-            with self.subTest(name):
-                row = Sample(name, "A task.", expected, tagged(right))
-                self.assertTrue(REWARD[name].score(row, row.response).passed)
+    @of_each
+    def test_threads_share_one_reward(self, case: Case) -> None:
+        with ThreadPoolExecutor(4) as pool:
+            given = list(pool.map(case.score, [case.right, case.wrong] * 8))
+        self.assertEqual([each.passed for each in given], [True, False] * 8)
 
 
 class Coding(unittest.TestCase):
@@ -276,20 +261,15 @@ class Table(unittest.TestCase):
             with self.subTest(extra=extra), self.assertRaises(UsageError):
                 get_reward_functions(extra=extra)
 
-    def test_a_timeout_that_is_not_positive_is_refused(self) -> None:
-        with self.assertRaises(UsageError):
-            get_reward_functions(timeout=0)
+    def test_a_timeout_that_is_none_is_refused(self) -> None:
+        timeouts: list[Any] = [0, -1, float("nan"), "5", None]
+        for timeout in timeouts:
+            with self.subTest(timeout=timeout), self.assertRaises(UsageError):
+                get_reward_functions(timeout=timeout)
 
     def test_importing_the_package_loads_no_reward_and_no_engine(self) -> None:
-        heavy = (
-            "wasmtime",
-            "mpmath",
-            "sympy",
-            "py3langid",
-            "pandas",
-            "torch",
-            "infinite_rl.sandbox.executor",
-        )
+        heavy = ["wasmtime", "mpmath", "sympy", "py3langid", "pandas", "torch"]
+        heavy.append("infinite_rl.sandbox.executor")
         code = (
             "import sys, infinite_rl.reward_functions as r; r.get_reward_functions; "
             f"print([name for name in {heavy!r} if name in sys.modules])"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from infinite_rl.errors import UsageError
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.reward_functions.gsm8k import Gsm8kRewardFunction
 from infinite_rl.types import RewardFunctionScore
-from tests.support.labelled import Tables
+from tests.support.labelled import Tables, assert_none
 
 tables = Tables(__file__)
 
@@ -42,26 +43,18 @@ def test_gsm8k_fails_what_does_not_state_it(output: str, reason: str) -> None:
     assert found.status == "failed" and found.correctness_score == 0 and reason in found.error_msg
 
 
-@pytest.mark.parametrize("gold", ["1,200", "1200", 1200, "so 1,200\n#### 1,200", {"answer": 1200}])
+@tables
 def test_the_gold_may_have_commas_and_its_solution(gold: Any) -> None:
     for output in ("#### 1,200", "#### 1200", "The answer is $1,200.00."):
         assert gsm8k(output, gold).passed
     assert not gsm8k("#### 1", gold).passed and not gsm8k("#### 200", gold).passed
 
 
-@pytest.mark.parametrize("gold", ["", "####", "what?"])
-def test_a_gold_that_is_none_gives_no_verdict(gold: str) -> None:
-    assert gsm8k("#### 18", gold).status == "unscored"
-
-
-@pytest.mark.parametrize(
-    ("place", "number"), [("tag", 1), ("hash", 2), ("box", 3), ("phrase", 4), ("last_number", 5)]
-)
+@tables
 def test_where_the_number_is_looked_for_can_be_said(place: str, number: int) -> None:
     output = "<answer>1</answer>\n#### 2\n\\boxed{3}\nThe answer is 4.\n5"
-    assert gsm8k(output, number, extract=place).passed
-    for other in {1, 2, 3, 4, 5} - {number}:
-        assert not gsm8k(output, other, extract=place).passed
+    passed = [each for each in range(1, 6) if gsm8k(output, each, extract=place).passed]
+    assert passed == [number]
     assert gsm8k("five", 5, extract=place).format_score == 0
 
 
@@ -75,9 +68,7 @@ def test_the_format_of_several_or_damaged_tags_is_worth_less() -> None:
         assert (gsm8k(output).format_score, gsm8k(output).passed) == (0.4, True)
 
 
-@pytest.mark.parametrize(
-    "piece", ["####", "#### 1. ", "#### ", "####  \t", "\nQ", "\nQ 1", "$", "%. "]
-)
+@tables
 def test_gsm8k_reads_a_hostile_text_in_one_pass(piece: str) -> None:
     assert not gsm8k("#### 17 " + piece * (200_000 // len(piece))).passed
     assert not gsm8k(piece * 100_000 + "x" * 1_000_000).passed
@@ -130,9 +121,12 @@ def test_humaneval_fails_what_is_no_answer(output: str, format_score: float) -> 
     assert found.format_score == format_score
 
 
-@pytest.mark.parametrize("answer", ["", "[]", "{", '{"tests": [], "prompt": ""}', '{"prompt": 3}'])
-def test_a_reference_without_tests_gives_no_verdict(answer: str) -> None:
-    assert REWARDS["humaneval"].compute_reward(BODY, answer).status == "unscored"
+def test_a_reference_that_is_none_gives_no_verdict() -> None:
+    golds = [("gsm8k", "#### 18", gold) for gold in ("", "####", "what?")]
+    broken = ("", "[]", "{", '{"tests": [], "prompt": ""}', '{"prompt": 3}')
+    golds += [("humaneval", BODY, gold) for gold in broken]
+    found = [(*each, REWARDS[each[0]].compute_reward(*each[1:]).status) for each in golds]
+    assert_none(each for each in found if each[-1] != "unscored")
 
 
 def test_a_repeated_start_is_not_repeated_twice() -> None:
@@ -142,24 +136,20 @@ def test_a_repeated_start_is_not_repeated_twice() -> None:
 
 
 def test_a_prompt_may_be_missing_where_the_program_is_whole() -> None:
-    answer = {
-        "tests": ["def check(candidate):\n    assert candidate(2) == 3\n"],
-        "entry_point": "f",
-    }
+    check = "def check(candidate):\n    assert candidate(2) == 3\n"
+    answer = {"tests": [check], "entry_point": "f"}
     assert REWARDS["humaneval"].compute_reward("def f(x):\n    return x + 1", answer).passed
 
 
 # All of them.
 
 
-@pytest.mark.parametrize(
-    ("name", "answer", "good"), [("mbpp", MBPP, ADD), ("humaneval", HUMANEVAL, BODY)]
-)
-def test_a_batch_is_judged_in_worker_processes_alike(name: str, answer: str, good: str) -> None:
-    outputs = [good, "    pass", "", good + "\nprint("] * 3
-    alone = [REWARDS[name].compute_reward(output, answer) for output in outputs]
-    assert REWARDS[name].compute_rewards(outputs, [answer] * len(outputs)) == alone
-    assert {each.status for each in alone} == {"passed", "failed"}
+def test_a_batch_is_judged_in_worker_processes_alike() -> None:
+    for name, answer, good in (("mbpp", MBPP, ADD), ("humaneval", HUMANEVAL, BODY)):
+        outputs = [good, "    pass", "", good + "\nprint("] * 3
+        alone = [REWARDS[name].compute_reward(output, answer) for output in outputs]
+        assert REWARDS[name].compute_rewards(outputs, [answer] * len(outputs)) == alone
+        assert {each.status for each in alone} == {"passed", "failed"}
 
 
 FILES = {
@@ -204,8 +194,9 @@ def test_the_response_of_another_row_does_not_pass(name: str) -> None:
             assert not REWARDS[row["type"]].compute_reward(row["response"], answer).passed
 
 
-@pytest.mark.parametrize("name", ["gsm8k", "math", "mbpp", "humaneval"])
-@pytest.mark.parametrize("output", ["", " ", None, "\0", "\ud800", "<answer></answer>", "#### "])
-def test_the_empty_answer_never_passes(name: str, output: Any) -> None:
-    for row in rows_of(name)[:3]:
-        assert REWARDS[name].compute_reward(output, row["answer"]).status == "failed"
+@pytest.mark.parametrize("name", FILES)
+def test_the_empty_answer_never_passes(name: str) -> None:
+    outputs: list[Any] = ["", " ", None, "\0", "\ud800", "<answer></answer>", "#### "]
+    answers = [row["answer"] for row in rows_of(name)[:3]]
+    found = [REWARDS[name].compute_reward(*each).status for each in product(outputs, answers)]
+    assert found == ["failed"] * 21

@@ -13,8 +13,9 @@ from infinite_rl.reward_functions.math import MathRewardFunction, verify
 from infinite_rl.reward_functions.math.bounds import Unparsed
 from infinite_rl.reward_functions.math.extract import Convention, answer_text
 from infinite_rl.types import RewardFunctionScore
-from tests.support.labelled import assert_none
+from tests.support.labelled import Tables, assert_none
 
+tables = Tables(__file__)
 REWARD = MathRewardFunction()
 FULL, WRONG, NONE = (1.0, 1.0, "passed"), (1.0, 0.0, "failed"), (0.0, 0.0, "failed")
 
@@ -28,58 +29,11 @@ def marks(output: str, expected: Any, **options: Any) -> tuple[float, float, str
     return result.format_score, result.correctness_score, result.status
 
 
-COMPLETIONS: list[tuple[str, str, tuple[float, float, str]]] = [
-    (r"So <answer>\frac{1}{2}</answer>", "0.5", FULL),
-    # Without a tag the last box is judged, and nothing else; the format is zero.
-    (r"\boxed{3}, no, \boxed{4}", "4", (0.0, 1.0, "passed")),
-    (r"\boxed{4}, no, \boxed{3}", "4", NONE),
-    (r"\framebox{4}", "4", (0.0, 1.0, "passed")),
-    ("The answer is 4", "4", NONE),
-    ("", "4", NONE),
-    (r"<answer>It is \boxed{4}.</answer>", "4", FULL),
-    # Several tags that agree lose format only.
-    ("<answer>0.5</answer> <answer>1/2</answer>", "0.5", (0.4, 1.0, "passed")),
-    ("<answer>3</answer> <answer>4</answer>", "4", (0.4, 0.0, "failed")),
-    ("<answer>4</answer> <answer>3</answer>", "4", (0.4, 0.0, "failed")),
-    ("<answer>4</answer>" * 50, "4", (0.4, 0.0, "failed")),  # a list of guesses
-    ("<answer>4", "4", (0.4, 1.0, "passed")),
-    # A tag in the thinking does not count.
-    ("<think>\n<answer>3</answer>\n</think>\n<answer>4</answer>", "4", FULL),
-    ("<think>\n<answer>4</answer>\n</think>\nSorry.", "4", NONE),
-    (r"<answer>\{2, 1\}</answer>", "{1, 2}", FULL),  # a set is no JSON
-    ("<answer>15</answer>", "15 cm", FULL),
-    ("<answer>2000 m</answer>", "2 km", FULL),
-    ("<answer>15 m</answer>", "15 cm", WRONG),
-    (r"<answer>\frac{x^3}{3} + C</answer>", "x^3/3", FULL),
-    (r"<answer>x^3/3</answer>", r"\frac{x^3}{3} + C", FULL),
-    *(  # a prediction that cannot be read has failed
-        (f"<answer>{hostile}</answer>", "5", WRONG)
-        for hostile in ("5-", "9^{9^{9^9}}", "__import__('os').getcwd()", "\0", "")
-    ),
-    *(
-        (f"<answer>{spelling}</answer>", "10", FULL)
-        for spelling in ("10 hours", "10 apples", "$10", r"\$10", r"10\text{ hours}", r"\text{10}")
-    ),
-    *((f"<answer>{spelling}</answer>", "10", FULL) for spelling in ("10.0", "x = 10")),
-]
-SPELLINGS = [(r"\frac{\sqrt{2}}{2}", "sqrt(2)/2"), ("(x+1)^2", "x**2 + 2*x + 1"), (r"2\pi", "2*pi")]
-DELIMITED = ["$10$", "$$10$$", r"\(10\)", r"\[10\]", r"$\boxed{10}$"]
-
-
-def test_each_completion_gets_its_marks() -> None:
-    assert_none(row for row in COMPLETIONS if marks(*row[:2]) != row[2])
-    nothing: Any = None
-    assert marks(nothing, "4") == NONE
-
-
-def test_latex_plain_text_and_delimiters_are_one() -> None:
-    for latex, plain in SPELLINGS:
-        assert marks(f"<answer>{latex}</answer>", plain) == FULL
-        assert marks(f"<answer>{plain}</answer>", f"${latex}$") == FULL
-        assert marks(f"<answer>{plain} + 1</answer>", latex) == WRONG
-    for spelling in DELIMITED:
-        assert marks(f"<answer>{spelling}</answer>", "10") == FULL
-        assert marks("<answer>10</answer>", spelling) == FULL
+@tables
+def test_each_completion_gets_its_marks(
+    output: str, gold: str, form: float, correctness: float, status: str
+) -> None:
+    assert marks(output, gold) == (form, correctness, status)
 
 
 def test_a_wrong_answer_says_what_differs_and_how_it_was_read() -> None:
@@ -95,20 +49,19 @@ def test_the_tag_can_be_named() -> None:
     assert marks("<answer>4</answer>", "4", answer_tag="final") == NONE
 
 
-REFERENCES: list[Any] = [
-    *("4", 4, 4.0, "<answer>4</answer>", r"\boxed{4}", '{"answer": 4}', {"value": "4"}),
-    *({"result": 4.0}, '{"solution": "4.0"}', r"Hence \boxed{4}.", {"prose": "no", "answer": 4}),
-]
-UNREADABLE: list[Any] = ["5-", "", "foo 7 bar 9", math.nan, {"x": 1}, None, ["4"]]
-
-
 def test_the_reference_takes_many_shapes() -> None:
-    assert_none(each for each in REFERENCES if marks("<answer>4</answer>", each) != FULL)
-    assert_none(each for each in REFERENCES if marks("<answer>5</answer>", each) != WRONG)
+    references: list[Any] = [
+        *("4", 4, 4.0, "<answer>4</answer>", r"\boxed{4}", '{"answer": 4}', {"value": "4"}),
+        *({"result": 4.0}, '{"solution": "4.0"}', r"Hence \boxed{4}."),
+        {"prose": "no", "answer": 4},
+    ]
+    assert_none(each for each in references if marks("<answer>4</answer>", each) != FULL)
+    assert_none(each for each in references if marks("<answer>5</answer>", each) != WRONG)
 
 
 def test_a_reference_that_cannot_be_read_is_unscored() -> None:
-    scores = [score("<answer>4</answer>", each) for each in UNREADABLE]
+    unreadable: list[Any] = ["5-", "", "foo 7 bar 9", math.nan, {"x": 1}, None, ["4"]]
+    scores = [score("<answer>4</answer>", each) for each in unreadable]
     assert {(each.status, each.correctness_score) for each in scores} == {("unscored", 0.0)}
     assert all(each.error_msg.startswith("cannot judge: ") for each in scores)
     # It proves nothing if the answer repeats it.
@@ -127,22 +80,19 @@ RESULTS: list[tuple[Any, float, str]] = [
 
 
 def test_a_callable_is_given_the_content_and_scores_it() -> None:
+    contents: list[str] = []
     for result, correctness, status in RESULTS:
-        contents: list[str] = []
 
-        def judge(content: str, result: Any = result, contents: list[str] = contents) -> Any:
+        def judge(content: str, result: Any = result) -> Any:
             contents.append(content)
             return result
 
         assert marks("so <answer> 41 </answer>", judge) == (1.0, correctness, status), result
-        assert contents == ["41"]
+    assert contents == ["41"] * len(RESULTS)
 
 
 def test_a_callable_that_raises_is_unscored_with_its_reason() -> None:
-    def judge(content: str) -> bool:
-        raise KeyError(content)
-
-    result = score("<answer>41</answer>", judge)
+    result = score("<answer>41</answer>", lambda content: {}[content])
     assert result.status == "unscored"
     assert result.error_msg == "cannot judge: the predicate raised KeyError: '41'"
 
@@ -160,41 +110,18 @@ def test_numbers_need_no_heavy_import() -> None:
 # -- where an answer stands, by the conventions of data sets --------------------------------------
 
 
-SOLUTION = r"<answer>1</answer> so \boxed{2}, thus 3 #### 4" + "\nand 5."
-MARKED: list[tuple[Convention, str]] = [
-    *(("tag", "1"), ("math", "2"), ("gsm8k", "4"), ("last_number", "5")),
-]
-ELSEWHERE: list[tuple[Convention, str]] = [
-    *(("math", "the answer is 4"), ("math", "<think>\\boxed{4}</think>"), ("gsm8k", "four")),
-]
-STATED = [
-    ("The answer is 4. No wait, it is 5", "5"),
-    ("The answer is 4\nActually, the answer is 5", "5"),
-    ("The answer is 4, because 2 + 2 is.", "4"),
-    ("The final answer is $3$. I hope it is correct.", "$3$"),
-    ("**Answer:** 12", "12"),
-    ("Answer:\n\\[\nx = 2\n\\]\nDone.", "\\[\nx = 2\n\\]"),
-]
-BY_CONVENTION: list[tuple[Convention, str, tuple[float, float]]] = [
-    ("math", r"\boxed{7}", (1.0, 1.0)),
-    ("math", "<answer>7</answer>", (0.0, 0.0)),
-    ("gsm8k", "#### 7", (1.0, 1.0)),
-    ("gsm8k", "it is 7", (0.4, 1.0)),
-    ("gsm8k", "#### 8", (1.0, 0.0)),
-    ("last_number", "it is 7", (1.0, 1.0)),
-    ("last_number", "it is seven", (0.0, 0.0)),
-]
-
-
 def test_each_convention_looks_at_its_own_mark() -> None:
-    for convention, answer in MARKED:
-        assert answer_text(SOLUTION, convention) == answer
-        assert verify(SOLUTION, answer, extract=convention).equal
-        assert not verify(SOLUTION, "9", extract=convention).equal
+    solution = r"<answer>1</answer> so \boxed{2}, thus 3 #### 4" + "\nand 5."
+    marked: dict[Convention, str] = {"tag": "1", "math": "2", "gsm8k": "4", "last_number": "5"}
+    for convention, answer in marked.items():
+        assert answer_text(solution, convention) == answer
+        assert verify(solution, answer, extract=convention).equal
+        assert not verify(solution, "9", extract=convention).equal
 
 
 def test_an_answer_that_stands_elsewhere_is_none() -> None:
-    for convention, text in ELSEWHERE:
+    elsewhere: list[tuple[Convention, str]] = [("math", "the answer is 4"), ("gsm8k", "four")]
+    for convention, text in (*elsewhere, ("math", r"<think>\boxed{4}</think>")):
         with pytest.raises(Unparsed):
             answer_text(text, convention)
 
@@ -205,11 +132,14 @@ def test_a_reference_needs_no_mark() -> None:
     assert answer_text("we lose -1,234.5 dollars.", "last_number") == "-1,234.5"
 
 
-def test_a_marked_answer_ends_with_its_sentence() -> None:
-    assert_none(row for row in STATED if answer_text(row[0]) != row[1])
+@tables
+def test_a_marked_answer_ends_with_its_sentence(text: str, answer: str) -> None:
+    assert answer_text(text) == answer
 
 
-def test_the_reward_takes_a_convention() -> None:
-    for convention, text, expected in BY_CONVENTION:
-        result = MathRewardFunction(extract=convention).compute_reward(text, "7")
-        assert (result.format_score, result.correctness_score) == expected, (convention, text)
+@tables
+def test_the_reward_takes_a_convention(
+    convention: Convention, text: str, form: float, correctness: float
+) -> None:
+    result = MathRewardFunction(extract=convention).compute_reward(text, "7")
+    assert (result.format_score, result.correctness_score) == (form, correctness)
