@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from labelled import assert_none, unlike
 
 from infinite_rl import cli
 from infinite_rl.dataset import rows
+from infinite_rl.dataset.prompt_templates import PROMPT_TEMPLATES
 from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
 from infinite_rl.evaluation import EvaluationConfig, evaluate, harness
+from infinite_rl.evaluation.benchmarks import tasks_of
 
 
 def config(**more: Any) -> EvaluationConfig:
@@ -50,29 +54,18 @@ def test_the_chat_template_the_device_and_a_folder_of_tasks_are_passed_on() -> N
         assert model in served and f"base_url=http://h/v1/{place}" in served
 
 
-def test_programs_of_the_model_run_only_where_that_was_allowed() -> None:
+def test_what_lm_eval_has_not_is_refused_and_programs_run_only_where_that_was_allowed() -> None:
     assert "--confirm_run_unsafe_code" not in harness.command(config(tasks=["mbpp"]))
     assert "--confirm_run_unsafe_code" in harness.command(config(unsafe_code=True))
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"prompt_template": "qwen"}, "prompt_template is one of chat, plain"),
         ({"samples": 2}, "are of the native harness"),
         ({"shots": "file"}, "are of the native harness"),
         ({"model": "a,trust_remote_code=True"}, "splits a model's name at commas"),
         ({"backend": "server"}, "needs base_url"),
-    ],
-)
-def test_what_lm_eval_has_not_is_refused(more: dict[str, Any], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        harness.command(config(**more))
-
-
-def test_our_own_harness_does_not_take_its_config() -> None:
-    with pytest.raises(UsageError, match="lm_eval"):
-        evaluate(config())
+    ]
+    calls = [(said, partial(harness.command, config(**more))) for more, said in wrong]
+    assert_none(unlike([*calls, ("lm_eval", partial(evaluate, config()))]))
 
 
 def left(folder: Path) -> None:
@@ -116,12 +109,8 @@ def test_each_figure_has_its_items_settings_and_truncation(tmp_path: Path) -> No
     assert strict.truncated == group.truncated == pytest.approx(1 / 3)
     assert (group.metric, group.stop) == ("exact_match", ["Q:", "<x|y>"])
     assert strict.cells()[2] == "33.33 ± 20.00 %"
-
-
-def test_without_a_tokenizer_the_truncation_is_said_not_to_be_known(tmp_path: Path) -> None:
-    left(tmp_path / "r")
     *_, last = harness.lines(tmp_path / "r", config(), None)
-    assert last.cells()[6] == "unknown"
+    assert last.cells()[6] == "unknown"  # without a tokenizer
     with pytest.raises(StoreError, match="left no results"):
         list(harness.lines(tmp_path / "none", config(), None))
 
@@ -177,27 +166,21 @@ def test_a_tokenizer_that_cannot_be_loaded_is_told_before_lm_eval_runs(
 CONFIGS = sorted((Path(__file__).parents[2] / "configs" / "eval").glob("*.yaml"))
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_each_recipe_can_be_run_as_it_says(path: Path) -> None:
+def test_there_is_a_recipe_for_each_baseline_and_each_can_be_run_as_it_says() -> None:
     pytest.importorskip("yaml")
-    told = EvaluationConfig.read(path, {"out": "out"})
-    text = path.read_text(encoding="utf-8")
-    assert f"infinite-rl evaluate configs/eval/{path.name} -o " in text
-    assert "Not run here" in text and told.seed == 42 and told.sampling_temperature == 0
-    if told.harness == "lm_eval":
-        assert harness.command(told)
-    else:
-        from infinite_rl.dataset.prompt_templates import PROMPT_TEMPLATES
-        from infinite_rl.evaluation.benchmarks import tasks_of
-
-        assert tasks_of(told.tasks) and told.prompt_template in PROMPT_TEMPLATES
-
-
-def test_there_is_a_recipe_for_each_published_baseline() -> None:
-    names = {path.stem for path in CONFIGS}
     shots = {"gsm8k_0shot", "gsm8k_4shot", "gsm8k_8shot", "math_4shot", "ifeval_0shot"}
-    assert {f"lm_eval_{name}" for name in shots | {"mbpp_3shot", "humaneval_0shot"}} <= names
-    assert {"gsm8k", "math500", "ifeval", "mbpp", "humaneval"} <= names
+    names = {f"lm_eval_{name}" for name in shots | {"mbpp_3shot", "humaneval_0shot"}}
+    names |= {"gsm8k", "math500", "ifeval", "mbpp", "humaneval"}
+    assert names <= {path.stem for path in CONFIGS}
+    for path in CONFIGS:
+        told = EvaluationConfig.read(path, {"out": "out"})
+        text = path.read_text(encoding="utf-8")
+        assert f"infinite-rl evaluate configs/eval/{path.name} -o " in text
+        assert "Not run here" in text and told.seed == 42 and told.sampling_temperature == 0
+        if told.harness == "lm_eval":
+            assert harness.command(told)
+        else:
+            assert tasks_of(told.tasks) and told.prompt_template in PROMPT_TEMPLATES, path
 
 
 def test_the_documentation_names_every_recipe_and_only_flags_that_there_are(

@@ -60,7 +60,9 @@ def config(folder: Path, **more: Any) -> EvaluationConfig:
     return EvaluationConfig.of({**told, "backend": "vllm", "prompt_template": "plain", **more})
 
 
-def test_the_model_is_laid_out_as_it_was_told(tmp_path: Path) -> None:
+def test_the_model_is_loaded_as_configured_or_one_line_says_why_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told = config(
         tmp_path, tensor_parallel_size=2, gpu_memory_utilization=0.5, max_model_len=64,
         dtype="bfloat16", seed=7,
@@ -69,6 +71,11 @@ def test_the_model_is_laid_out_as_it_was_told(tmp_path: Path) -> None:
     (made,) = MADE
     assert (made.tensor_parallel_size, made.gpu_memory_utilization) == (2, 0.5)
     assert (made.max_model_len, made.dtype, made.seed) == (64, "bfloat16", 7)
+    with pytest.raises(UsageError, match="cannot load refused: this architecture is not supp"):
+        evaluate(config(tmp_path, model="refused"))
+    monkeypatch.setitem(sys.modules, "vllm", None)
+    with pytest.raises(UsageError, match="pip install vllm"):
+        evaluate(config(tmp_path, out=str(tmp_path / "other")))
 
 
 def test_all_that_is_owed_is_asked_in_one_call_greedily_by_default(tmp_path: Path) -> None:
@@ -84,19 +91,16 @@ def test_all_that_is_owed_is_asked_in_one_call_greedily_by_default(tmp_path: Pat
 def test_each_item_has_a_seed_of_its_own_and_k_samples_come_from_one_request(
     tmp_path: Path,
 ) -> None:
-    score = evaluate(config(tmp_path, samples=2, temperature=0.8, top_p=0.9, stop=["Q:"]))["sums"]
+    score = evaluate(config(tmp_path, samples=2, temperature=0.8, top_p=0.9, stop=["Q:", "!"]))[
+        "sums"
+    ]
     ((_, params),) = MADE[0].calls
     assert {(each.n, each.temperature, each.top_p) for each in params} == {(2, 0.8, 0.9)}
-    assert params[0].stop == ["Q:"] and len({each.seed for each in params}) == 4
+    # vLLM looks for strings in a text without special tokens, where <|im_end|> never is.
+    assert (params[0].stop, params[0].stop_token_ids) == (["Q:", "!"], [ord("!")])
+    assert len({each.seed for each in params}) == 4
     assert all(0 <= each.seed < 2**31 for each in params)
     assert (score.answers, score.truncated, score.truncated_passed) == (8, 0.5, 1)
-
-
-def test_a_stop_string_that_is_one_token_is_told_as_a_token_too(tmp_path: Path) -> None:
-    # vLLM looks for strings in a text without special tokens, where <|im_end|> never is.
-    evaluate(config(tmp_path, stop=["Q:", "!"]))
-    ((_, params),) = MADE[0].calls
-    assert (params[0].stop, params[0].stop_token_ids) == (["Q:", "!"], [ord("!")])
 
 
 def test_what_was_answered_is_not_asked_again(tmp_path: Path) -> None:
@@ -105,17 +109,6 @@ def test_what_was_answered_is_not_asked_again(tmp_path: Path) -> None:
     assert [len(prompts) for llm in MADE for prompts, _ in llm.calls] == [2, 2]
     evaluate(config(tmp_path))
     assert len(MADE) == 2  # nothing is owed: no model is loaded
-
-
-def test_a_model_that_cannot_be_loaded_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot load refused: this architecture is not supp"):
-        evaluate(config(tmp_path, model="refused"))
-
-
-def test_without_vllm_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "vllm", None)
-    with pytest.raises(UsageError, match="pip install vllm"):
-        evaluate(config(tmp_path))
 
 
 def test_each_shard_has_gpus_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -101,40 +101,30 @@ def test_a_run_that_has_ended_says_with_which_checkpoint(tmp_path: Path) -> None
     assert [each.final for each in found.present()] == [False, False]
 
 
-def test_the_last_checkpoint_is_that_of_its_step(tmp_path: Path) -> None:
-    place = tmp_path / "far"
-    for name, step in (("r_step2", 2), ("r_step10", 10), ("r_final", 10), ("notes", 2)):
-        publish(save(tmp_path / name, step), place / name, {"step": step})
-    found = checkpoints(place.as_uri(), Transfer()).present()
-    assert found == [
-        Checkpoint(2, str(place / "r_step2")),
-        Checkpoint(10, str(place / "r_step10"), final=True),
-    ]
+def test_published_checkpoints_are_known_by_their_run_and_step(tmp_path: Path) -> None:
+    """The final one is that of its step; an invalid step is skipped; one of several runs is named.
 
+    A folder of published checkpoints is known by its path as well.
+    """
+    place, folder = tmp_path / "far", save(tmp_path / "checkpoint", 2)
 
-def test_an_invalid_step_is_skipped_and_a_published_folder_is_known_by_its_path(
-    tmp_path: Path,
-) -> None:
-    place = tmp_path / "far"
-    publish(save(tmp_path / "r_step2", 2), place / "r_step2", {"step": 2})
-    publish(save(tmp_path / "r_step", 2), place / f"r_step{'9' * 99}", {})
-    for run in (place.as_uri(), str(place)):
-        assert [(c.step, c.final) for c in checkpoints(run, Transfer()).present()] == [(2, False)]
+    def present(run: str | Path) -> list[Checkpoint]:
+        return checkpoints(str(run), Transfer()).present()
+
+    publish(folder, place / "r_step2", {"step": 2})
+    publish(folder, place / f"r_step{'9' * 99}", {})
     for n, step in enumerate((-1, 10**99, True, "2", None)):
-        publish(save(tmp_path / f"final{n}", 2), place / "r_final", {"step": step})
-        (found,) = checkpoints(place.as_uri(), Transfer()).present()
-        assert (found.step, found.final) == (2, False), step
-
-
-def test_one_run_of_several_is_named(tmp_path: Path) -> None:
-    place = tmp_path / "far"
-    for name in ("a_step2", "b_1_step2", "b_1_final"):
-        publish(save(tmp_path / name, 2), place / name, {"step": 2})
-    with pytest.raises(UsageError, match=r"of 2 runs, a, b_1: name one, such as file:.*far/a$"):
-        checkpoints(place.as_uri(), Transfer()).present()
-    (found,) = checkpoints(f"{place.as_uri()}/b_1", Transfer()).present()
-    assert found.final and found.location.endswith("b_1_step2")
-    assert checkpoints(f"{place.as_uri()}/c", Transfer()).present() == []
+        publish(folder, place / "r_final", {"step": step, "n": n})
+        for run in (place, place.as_uri()):
+            assert present(run) == [Checkpoint(2, str(place / "r_step2"))], step
+    for name, step in (("r_step10", 10), ("r_final", 10), ("notes", 2)):
+        publish(folder, place / name, {"step": step})
+    last = Checkpoint(10, str(place / "r_step10"), final=True)
+    assert present(place) == [Checkpoint(2, str(place / "r_step2")), last]
+    publish(folder, place / "b_1_step2", {"step": 2})
+    with pytest.raises(UsageError, match=r"of 2 runs, b_1, r: name one, such as file:.*far/b_1$"):
+        present(place.as_uri())
+    assert present(f"{place.as_uri()}/r")[1:] == [last] and present(f"{place.as_uri()}/c") == []
 
 
 # The loop.
@@ -154,6 +144,12 @@ def test_a_watch_ends_with_the_run_and_says_which_step_is_best(
         if step == 6:
             checkpoint.mark_finished(path)
 
+    stop = threading.Event()
+    stopped = watch(run, told(tasks, out=str(tmp_path / "stopped")), stop=stop)
+    assert next(stopped).startswith("step_2, sums: ")
+    stop.set()
+    assert list(stopped) == []
+    evaluated.models.clear()
     lines = list(watch(run, told(tasks), wait=later))
     assert steps(iter(lines)) == [f"step_{step}, sums" for step in (2, 4, 6)]
     assert len(looks) == 2 and len(evaluated.models) == 3
@@ -185,20 +181,16 @@ def test_table_plot_and_json_mark_the_best(
     assert (out / "plots" / "sums.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_a_watch_without_checkpoints_says_so_and_without_out_is_refused(
-    tmp_path: Path, tasks: list[str]
-) -> None:
-    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
-    (line,) = watch(tmp_path / "run", told(tasks), once=True)
-    assert line == "there is no checkpoint yet"
-    with pytest.raises(UsageError, match="out is missing"):
-        list(watch("s3://bucket/checkpoints/job/", told(tasks)))
-
-
-def test_one_place_holds_what_one_harness_made(
+def test_a_watch_needs_a_checkpoint_an_out_and_one_harness(
     tmp_path: Path, tasks: list[str], evaluated: Evaluating
 ) -> None:
     run, out = tmp_path / "run", str(tmp_path / "out")
+    (run / "checkpoints").mkdir(parents=True)
+    assert list(watch(run, told(tasks), once=True)) == ["there is no checkpoint yet"]
+    with pytest.raises(UsageError, match="there is no run"):
+        list(watch(tmp_path / "nowhere", told(tasks)))
+    with pytest.raises(UsageError, match="out is missing"):
+        list(watch("s3://bucket/checkpoints/job/", told(tasks)))
     save(run / "checkpoints" / "step_2", 2)
     list(watch(run, told(tasks, out=out), once=True))
     with pytest.raises(UsageError, match="harness was 'native', is 'lm_eval'"):
@@ -208,55 +200,71 @@ def test_one_place_holds_what_one_harness_made(
 # S3.
 
 
-@pytest.fixture
-def proxy(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    credentials(monkeypatch, s3_endpoint)
-    with bucket("runs"), Proxy(s3_endpoint) as proxy:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
-        yield proxy
-
-
 PLACE = "s3://runs/checkpoints/job/"
 
 
-def sent(tmp_path: Path, step: int, *, final: bool = False) -> None:
-    folder = tmp_path / "made" / f"step_{step}"
-    if not folder.exists():
-        save(folder, step)
-    name = "run_final" if final else f"run_step{step}"
-    publish(folder, f"{PLACE}{name}/", {"run": "run", "step": step})
+@dataclass
+class Far:
+    """A run whose checkpoints are in S3, behind a proxy."""
+
+    folder: Path
+    tasks: list[str]
+    evaluated: Evaluating
+    proxy: Proxy
+    client: Any
+
+    def send(self, step: int, *, final: bool = False) -> None:
+        folder = self.folder / "made" / f"step_{step}"
+        if not folder.exists():
+            save(folder, step)
+        name = "run_final" if final else f"run_step{step}"
+        publish(folder, f"{PLACE}{name}/", {"run": "run", "step": step})
+
+    def watch(self, out: str = "out", **options: Any) -> Iterator[str]:
+        return watch(PLACE, told(self.tasks, out=str(self.folder / out)), **options)
 
 
-def test_checkpoints_in_s3_are_evaluated_as_they_come_and_not_kept(
-    tmp_path: Path, tasks: list[str], evaluated: Evaluating, proxy: Proxy
-) -> None:
-    out = tmp_path / "out"
-    sent(tmp_path, 2)
+@pytest.fixture
+def far(
+    tmp_path: Path,
+    tasks: list[str],
+    evaluated: Evaluating,
+    s3_endpoint: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Far]:
+    credentials(monkeypatch, s3_endpoint)
+    with bucket("runs") as client, Proxy(s3_endpoint) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
+        yield Far(tmp_path, tasks, evaluated, proxy, client)
+
+
+def test_checkpoints_in_s3_are_evaluated_as_they_come_and_not_kept(far: Far) -> None:
+    far.send(2)
 
     def later(_: float) -> None:
-        sent(tmp_path, 4)
-        sent(tmp_path, 4, final=True)
+        far.send(4)
+        far.send(4, final=True)
 
-    lines = watch(PLACE, told(tasks, out=str(out)), wait=later)
-    assert steps(lines) == ["step_2, sums", "step_4, sums"]
-    assert evaluated.files == ["READY", "right"]  # of which the optimizer's state is none
-    assert not any(path.exists() for path in evaluated.models)
-    assert steps(watch(PLACE, told(tasks, out=str(out)))) == []
+    assert steps(far.watch(wait=later)) == ["step_2, sums", "step_4, sums"]
+    assert far.evaluated.files == ["READY", "right"]  # of which the optimizer's state is none
+    assert not any(path.exists() for path in far.evaluated.models)
+    assert steps(far.watch()) == []
+    stop = threading.Event()
+    stop.set()
+    assert list(far.watch("stopped", stop=stop)) == []
 
 
-def test_the_results_are_published_after_each_step(
-    tmp_path: Path, tasks: list[str], evaluated: Evaluating, proxy: Proxy
-) -> None:
+def test_the_results_are_published_after_each_step(far: Far) -> None:
     place, seen = "s3://runs/traces/job/evaluation/", list[list[int]]()
 
     def before() -> None:
-        if evaluated.models[1:]:
+        if far.evaluated.models[1:]:
             seen.append([line["step"] for line in rows.read(fetch(place) / "steps.jsonl")])
 
-    evaluated.before = before
-    sent(tmp_path, 2)
-    sent(tmp_path, 4, final=True)
-    list(watch(PLACE, told(tasks, out=str(tmp_path / "out")), publish_to=place))
+    far.evaluated.before = before
+    far.send(2)
+    far.send(4, final=True)
+    list(far.watch(publish_to=place))
     found = fetch(place)
     assert seen == [[2]]
     assert [line["step"] for line in rows.read(found / "steps.jsonl")] == [2, 4]
@@ -265,87 +273,53 @@ def test_the_results_are_published_after_each_step(
     assert not [name for name in names if name.startswith(".fetched")]
 
 
-def test_results_that_cannot_be_published_are_said_and_kept(
-    tmp_path: Path, tasks: list[str], evaluated: Evaluating, proxy: Proxy
-) -> None:
-    sent(tmp_path, 2, final=True)
-    evaluated.before = lambda: setattr(proxy, "up", 0)
-    made = watch(PLACE, told(tasks, out=str(tmp_path / "out")), publish_to="s3://runs/results/")
+def test_results_that_cannot_be_published_are_said_and_kept(far: Far) -> None:
+    far.send(2, final=True)
+    far.evaluated.before = lambda: setattr(far.proxy, "up", 0)
+    made = far.watch(publish_to="s3://runs/results/")
     line = next(line for line in made if line.startswith("the results are not published: "))
     assert "s3://runs/results/" in line
-    assert (tmp_path / "out" / "steps.jsonl").is_file()
-    proxy.up = None
-    nowhere = watch(PLACE, told(tasks, out=str(tmp_path / "new")), publish_to="s3://nowhere/a/")
+    assert (far.folder / "out" / "steps.jsonl").is_file()
+    far.proxy.up = None
     with pytest.raises(UsageError, match="no bucket nowhere"):
-        next(nowhere)
+        next(far.watch("new", publish_to="s3://nowhere/a/"))
 
 
-def test_a_watch_outlives_an_s3_that_does_not_answer(
-    tmp_path: Path, tasks: list[str], evaluated: Evaluating, proxy: Proxy
-) -> None:
-    sent(tmp_path, 2, final=True)
-    proxy.down = 0
+def test_a_watch_outlives_an_s3_that_does_not_answer(far: Far) -> None:
+    far.send(2, final=True)
+    far.proxy.down = 0
     waits = 0
 
     def later(_: float) -> None:
         nonlocal waits
         waits += 1
-        proxy.down = {1: 0, 2: 700}.get(waits)  # the second time a listing comes, and is cut off
+        # The second time a listing comes, and is cut off.
+        far.proxy.down = {1: 0, 2: 700}.get(waits)
 
-    lines = list(watch(PLACE, told(tasks, out=str(tmp_path / "out")), wait=later))
+    lines = list(far.watch(wait=later))
     assert any("the watch retries" in line for line in lines)
     assert steps(iter(lines)) == ["step_2, sums"] and waits >= 2
-    proxy.down = 0
+    far.proxy.down = 0
     with pytest.raises(StoreError):
-        list(watch(PLACE, told(tasks, out=str(tmp_path / "new")), once=True))
+        list(far.watch("new", once=True))
 
 
-def test_a_checkpoint_that_is_removed_from_s3_meanwhile_is_passed_over(
-    tmp_path: Path, tasks: list[str], evaluated: Evaluating, proxy: Proxy
-) -> None:
-    import boto3.session
-
-    sent(tmp_path, 2)
-    sent(tmp_path, 4, final=True)
-    client = boto3.session.Session().client("s3")
-
-    def removed() -> None:
-        evaluated.before = lambda: None
-        client.delete_object(Bucket="runs", Key="checkpoints/job/run_final/right")
-
-    evaluated.before = removed
-    lines = list(watch(PLACE, told(tasks, out=str(tmp_path / "out")), once=True))
-    assert lines[-1] == "step_4 was deleted before it was evaluated"
-
-
-def test_a_checkpoint_that_is_not_what_was_published_is_passed_over_and_told_at_the_end(
-    tmp_path: Path, tasks: list[str], evaluated: Evaluating, proxy: Proxy
-) -> None:
-    import boto3.session
-
-    for step in (2, 4):
-        sent(tmp_path, step, final=step == 4)
-    client = boto3.session.Session().client("s3")
+def test_a_checkpoint_that_is_damaged_or_removed_from_s3_is_passed_over(far: Far) -> None:
+    for step in (2, 4, 6):
+        far.send(step, final=step == 6)
     place = {"Bucket": "runs", "Key": "checkpoints/job/run_step2/PUBLISHED"}
-    marker = json.loads(client.get_object(**place)["Body"].read())
+    marker = json.loads(far.client.get_object(**place)["Body"].read())
     marker["files"]["right"]["sha256"] = "0" * 64
-    client.put_object(**place, Body=json.dumps(marker).encode())
-    config = told(tasks, out=str(tmp_path / "out"))
-    lines = watch(PLACE, config, wait=lambda _: pytest.fail("it looks again"))
+    far.client.put_object(**place, Body=json.dumps(marker).encode())
+
+    lines = far.watch(wait=lambda _: pytest.fail("it looks again"))
     said = next(lines)
     assert said.startswith("step_2 is skipped: ") and said.endswith("its hash differs")
-    assert next(lines).startswith("step_4, sums: ")
+    far.client.delete_object(Bucket="runs", Key="checkpoints/job/run_step4/right")
+    assert next(lines) == "step_4 was deleted before it was evaluated"
+    assert next(lines).startswith("step_6, sums: ")
     with pytest.raises(StoreError, match="damaged, and not evaluated: step_2$"):
         list(lines)
-
-
-def test_a_stop_gives_a_transfer_up(
-    tmp_path: Path, tasks: list[str], evaluated: Evaluating, proxy: Proxy
-) -> None:
-    sent(tmp_path, 2)
-    stop = threading.Event()
-    stop.set()
-    assert list(watch(PLACE, told(tasks, out=str(tmp_path / "out")), stop=stop)) == []
 
 
 # lm_eval.
@@ -368,12 +342,20 @@ def ran(config: EvaluationConfig) -> str:
 
 
 def test_lm_eval_is_watched_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(harness, "run_harness", ran)
-    monkeypatch.setattr(harness, "find_spec", lambda name: name)
-    run = tmp_path / "run"
+    def fail(_: EvaluationConfig) -> str:
+        raise InfiniteRLError("lm_eval failed")
+
+    monkeypatch.setattr(harness, "find_spec", lambda _: None)
+    run, config = tmp_path / "run", told(["gsm8k"], harness="lm_eval")
     for step in (2, 4, 8):
         save(run / "checkpoints" / f"step_{step}", step)
-    config = told(["gsm8k"], harness="lm_eval")
+    with pytest.raises(UsageError, match="lm_eval is not installed"):
+        list(watch(run, config))
+    monkeypatch.setattr(harness, "find_spec", lambda name: name)
+    monkeypatch.setattr(harness, "run_harness", fail)
+    with pytest.raises(InfiniteRLError, match="lm_eval failed"):
+        list(watch(run, told(["gsm8k"], harness="lm_eval", few_shot=4), once=True))
+    monkeypatch.setattr(harness, "run_harness", ran)  # other settings: none has a result yet
     lines = list(watch(run, config, once=True))
     assert len(lines) == 9 + 3 and lines[0].startswith("step_2: task gsm8k, ")
     out = run / "evaluations_lm_eval"
@@ -387,26 +369,6 @@ def test_lm_eval_is_watched_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(list(watch(run, config, once=True))) == 3  # nothing was evaluated again
     with pytest.raises(UsageError, match="step_2.*other settings: few_shot was 0, is 4"):
         list(watch(run, told(["gsm8k"], harness="lm_eval", few_shot=4), once=True))
-
-
-def test_where_lm_eval_has_failed_other_settings_may_be_tried_and_a_missing_one_shows_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(_: EvaluationConfig) -> str:
-        raise InfiniteRLError("lm_eval failed")
-
-    monkeypatch.setattr(harness, "find_spec", lambda name: name)
-    save(tmp_path / "run" / "checkpoints" / "step_2", 2)
-    for few_shot, runs in ((0, fail), (4, ran)):
-        monkeypatch.setattr(harness, "run_harness", runs)
-        config = told(["gsm8k"], harness="lm_eval", few_shot=few_shot)
-        with suppress(InfiniteRLError):
-            lines = list(watch(tmp_path / "run", config, once=True))
-    assert lines[0].startswith("step_2: task gsm8k")
-    monkeypatch.setattr(harness, "find_spec", lambda _: None)
-    (tmp_path / "new" / "checkpoints").mkdir(parents=True)
-    with pytest.raises(UsageError, match="lm_eval is not installed"):
-        list(watch(tmp_path / "new", told(["gsm8k"], harness="lm_eval")))
 
 
 # The best.
