@@ -62,26 +62,20 @@ def test_where_every_letter_counts_only_one_newline_at_the_end_does_not() -> Non
     assert compare_exactly("ab", "aB") == (0.5, "similarity")
 
 
-@pytest.mark.parametrize(
-    ("actual", "expected"),
-    [
-        ("a" * 1_000_000, "ab" * 500_000),
-        ("\x1b[" * 300_000, "\x1b]" * 300_000),
-        ("[" * 1_000_000, "[]"),
-        ('{"a":' * 100_000 + "1" + "}" * 100_000, "{}"),
-        ("[" + "9" * 500_000 + "]", "[1]"),
-        ("9" * 1_000_000, "1"),
-        ("1e99999", "1e-99999"),
-        ("1" * 900 + "e99999", "0.5"),
-        ("= " * 500_000, "="),
-        ("\n" * 1_000_000 + "x", "y"),
-        ("\x00\ud800", "\udfff"),
-    ],
-    ids=range(11),
-)
-def test_hostile_outputs_are_refused_in_bounded_work(actual: str, expected: str) -> None:
-    assert not compare(actual, expected).passed
-    assert not compare(expected, actual).passed
+HOSTILE = [
+    ("a" * 1_000_000, "ab" * 500_000),
+    ("\x1b[" * 300_000, "\x1b]" * 300_000),
+    ("[" * 1_000_000, "[]"),
+    ('{"a":' * 100_000 + "1" + "}" * 100_000, "{}"),
+    ("[" + "9" * 500_000 + "]", "[1]"),
+    *(("9" * 1_000_000, "1"), ("1e99999", "1e-99999"), ("1" * 900 + "e99999", "0.5")),
+    *(("= " * 500_000, "="), ("\n" * 1_000_000 + "x", "y"), ("\x00\ud800", "\udfff")),
+]
+
+
+def test_hostile_outputs_are_refused_in_bounded_work() -> None:
+    for one, other in HOSTILE:
+        assert not compare(one, other).passed and not compare(other, one).passed
 
 
 @given(st.text(), st.text())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -23,11 +25,13 @@ tables = Tables(__file__)
 
 REWARD = InstructionRewardFunction()
 LOOSE = InstructionRewardFunction(loose=True)
-FILE = Path(__file__).with_name("instruction_cases.txt")
+HERE = Path(__file__).parent
+IFEVAL = HERE.parents[2] / "shared" / "data" / "ifeval" / "input_data.jsonl"
+needs_ifeval = pytest.mark.skipif(not IFEVAL.exists(), reason="the IFEval data is not here")
 # Verdict, instruction, arguments, completion: near misses and near hits of each instruction.
 CASES = [
     (label == "right", name, json.loads(kwargs), unescaped(text))
-    for label, name, kwargs, text in read_cases(FILE, 4)
+    for label, name, kwargs, text in read_cases(HERE / "instruction_cases.txt", 4)
 ]
 
 
@@ -205,3 +209,61 @@ def test_a_short_list_of_names_is_not_taken_for_another_language(text: str) -> N
 def test_a_short_text_in_a_clear_language_is_judged(text: str) -> None:
     assert not CHECKS["change_case:english_capital"].follows(text)
     assert not CHECKS["change_case:english_lowercase"].follows(text.lower())
+
+
+# --- IFEval's own 541 prompts, and good answers to some of them
+
+# An answer to each of these rows, by its key, that follows all of its instructions.
+ANSWERS = (HERE / "instruction_answers.txt").read_text(encoding="utf-8")
+GOOD = {int(key): text for key, text in re.findall(r"=== (\d+)\n(.*?)\n(?====|\Z)", ANSWERS, re.S)}
+
+
+def rows() -> dict[int, dict[str, Any]]:
+    lines = IFEVAL.read_text(encoding="utf-8").splitlines()
+    return {row["key"]: row for row in map(json.loads, lines)}
+
+
+@needs_ifeval
+def test_every_row_is_read_and_no_empty_answer_follows_it() -> None:
+    counts: Counter[str] = Counter()
+    for row in rows().values():
+        counts.update(each.id for each in read_instructions(row))
+        for loose in (False, True):
+            score = InstructionRewardFunction(loose=loose).compute_reward("", row)
+            assert (score.status, score.correctness_score) == ("failed", 0.0)
+    assert len(GOOD) == 21
+    assert (len(rows()), counts.total(), counts.keys()) == (541, 834, CHECKS.keys())
+
+
+@needs_ifeval
+def test_a_good_answer_passes_in_each_form_and_for_its_own_row_alone() -> None:
+    wanted = rows()
+    for key, text in GOOD.items():
+        tagged = f"<think>Hm, [a], *b*</think>\n<answer>{text}</answer>"
+        assert REWARD.compute_reward(text, wanted[key]).passed, key
+        assert REWARD.compute_reward(tagged, wanted[key]).passed, key
+        assert not all(REWARD.compute_reward(text, wanted[other]).passed for other in GOOD)
+
+
+ENGLISH = "I would like to thank you for the letter that you have sent me about our plans."
+LANGUAGE = [
+    *("language:response_language", "change_case:english_capital", "change_case:english_lowercase")
+]
+
+
+@needs_ifeval
+def test_every_instruction_on_language_judges_sentences_and_lets_short_lists_pass() -> None:
+    judged: Counter[str] = Counter()
+    for row in rows().values():
+        for name, kwargs in zip(row["instruction_id_list"], row["kwargs"], strict=True):
+            if name not in LANGUAGE:
+                continue
+            judged[name] += 1
+            (each,) = read_instructions([{"instruction_id": name, "kwargs": kwargs}])
+            asked = {key: value for key, value in kwargs.items() if value}.get("language", "en")
+            text = ENGLISH.upper() if name == LANGUAGE[1] else ENGLISH.lower()
+            names = "LONDON, PARIS, BERLIN" if name == LANGUAGE[1] else "london, paris, berlin"
+            assert each.follows(text) == (asked == "en"), (row["key"], text)
+            assert asked != "en" or each.follows(names), row["key"]
+            assert not each.follows("123 🙂")
+    assert [judged[name] for name in LANGUAGE] == [31, 25, 39]

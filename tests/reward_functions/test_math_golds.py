@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,42 +13,36 @@ import pytest
 from infinite_rl.reward_functions.math import verify
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-UNREADABLE: dict[str, str] = {}  # MATH-500 golds that cannot be read, by id, with the reason
 
 
-def rows(name: str) -> list[dict[str, str]]:
+def golds(name: str, count: int) -> list[str]:
+    """The gold answers of a file of GSM8K or MATH-500."""
     path = DATA / name
     if not path.exists():
         pytest.skip(f"the data set {path} is not here")
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert len(rows) == count
+    return [str(row["answer"]) for row in rows]
+
+
+def unequal(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [pair for pair in pairs if not verify(*pair).equal]
+
+
+def equal(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [pair for pair in pairs if verify(*pair).equal]
 
 
 @pytest.mark.parametrize(("name", "count"), [("test", 1319), ("train", 7473)])
 def test_every_gsm8k_gold_equals_itself_and_no_neighbour(name: str, count: int) -> None:
-    golds = [row["answer"].split("#### ")[1].strip() for row in rows(f"gsm8k/{name}.jsonl")]
-    bare = [gold.replace(",", "") for gold in golds]
-    assert len(golds) == count
-    assert all(verify(f"#### {gold}", gold).equal for gold in golds)
-    assert all(
-        verify(rf"\boxed{{{left}}}", right).equal for left, right in zip(bare, golds, strict=True)
-    )
-    assert not any(verify(f"{gold}1", gold).equal for gold in bare)
-    assert not any(verify(f"-{gold}", gold).equal for gold in bare if gold.strip("-0"))
-
-
-def test_a_gsm8k_solution_is_read_at_its_mark() -> None:
-    for row in rows("gsm8k/test.jsonl")[:300]:
-        assert verify(row["answer"], row["answer"].split("#### ")[1]).equal
-
-
-def test_every_math_500_gold_equals_itself_in_each_wrapping() -> None:
-    golds = {row["unique_id"]: row["answer"] for row in rows("math500/test.jsonl")}
-    assert len(golds) == 500
-    for wrapping in ("{}", r"so \boxed{{{}}}.", "<answer>{}</answer>", r"$\boxed{{{}}}$", "${}$"):
-        failed = {
-            name for name, gold in golds.items() if not verify(wrapping.format(gold), gold).equal
-        }
-        assert failed == UNREADABLE.keys(), wrapping
+    solutions = golds(f"gsm8k/{name}.jsonl", count)
+    numbers = [solution.split("#### ")[1].strip() for solution in solutions]
+    bare = [number.replace(",", "") for number in numbers]
+    assert unequal((f"#### {number}", number) for number in numbers) == []
+    assert unequal(zip((rf"\boxed{{{each}}}" for each in bare), numbers, strict=True)) == []
+    assert equal((f"{number}1", number) for number in bare) == []
+    assert equal((f"-{number}", number) for number in bare if number.strip("-0")) == []
+    assert unequal(zip(solutions[:300], numbers, strict=False)) == [], "read at its mark"
 
 
 def grouped(gold: str, sign: str) -> str:
@@ -92,30 +87,17 @@ def respelled(gold: str) -> list[str]:
     return spellings + [grouped(gold, sign) for sign in (",", "{,}", r"\,") if plain]
 
 
-def test_every_math_500_gold_equals_its_respellings() -> None:
-    failed = [
-        (row["unique_id"], spelling)
-        for row in rows("math500/test.jsonl")
-        for spelling in respelled(row["answer"])
-        if not verify(spelling, row["answer"]).equal
-    ]
-    assert not failed
+def test_every_math_500_gold_equals_itself_in_each_wrapping_and_spelling() -> None:
+    wrappings = ("{}", r"so \boxed{{{}}}.", "<answer>{}</answer>", r"$\boxed{{{}}}$", "${}$")
+    for gold in golds("math500/test.jsonl", 500):
+        spellings = [*(each.format(gold) for each in wrappings), *respelled(gold)]
+        assert unequal((spelling, gold) for spelling in spellings) == []
 
 
 def perturbed(gold: str) -> list[str]:
     """The gold with one digit raised by one, at each place in turn."""
     places = [place for place, character in enumerate(gold) if character in "0123456789"]
     return [gold[:at] + str((int(gold[at]) + 1) % 10) + gold[at + 1 :] for at in places]
-
-
-def test_no_math_500_gold_equals_a_copy_with_another_digit() -> None:
-    copies = [
-        (copy, row["answer"])
-        for row in rows("math500/test.jsonl")
-        for copy in perturbed(row["answer"])
-    ]
-    assert len(copies) > 900
-    assert not [pair for pair in copies if verify(*pair).equal]
 
 
 def misread(gold: str) -> list[str]:
@@ -139,11 +121,9 @@ def by_infinity(gold: str, place: int) -> bool:
     return bool(before or re.match(r"[(\[]\s*-\s*\\infty", gold[place:]))
 
 
-def test_no_math_500_gold_equals_a_misread_copy() -> None:
-    copies = [
-        (copy, row["answer"])
-        for row in rows("math500/test.jsonl")
-        for copy in misread(row["answer"])
-    ]
-    assert len(copies) > 900
-    assert not [pair for pair in copies if verify(*pair).equal]
+def test_no_math_500_gold_equals_a_copy_with_another_digit_or_a_misread_one() -> None:
+    for changed in (perturbed, misread):
+        copies = [
+            (each, gold) for gold in golds("math500/test.jsonl", 500) for each in changed(gold)
+        ]
+        assert len(copies) > 900 and equal(copies) == []

@@ -56,12 +56,8 @@ def test_what_texts_and_comments_say_is_no_use_of_a_name() -> None:
 
 def test_where_the_end_is_marked_nothing_is_left_out() -> None:
     program = f"{GOOD}\nprint(f(1))\n\ndef f(x):\n    return x + 2"
-    for output in (
-        f"```python\n{program}\n```",
-        f"{program}\n[DONE]",
-        f"<answer>{program}</answer>",
-    ):
-        assert code(output) == program
+    for form in ("```python\n{}\n```", "{}\n[DONE]", "<answer>{}</answer>"):
+        assert code(form.format(program)) == program
 
 
 def test_all_that_is_asked_for_must_be_there() -> None:
@@ -84,16 +80,16 @@ def test_a_fence_that_is_left_open_is_damaged() -> None:
     assert program_in(GOOD, ["f"], "answer", "python") == Excerpt(GOOD, "no")
 
 
-@pytest.mark.parametrize("output", ["", "\n \n", "<answer></answer>", "[DONE]", "<think>def f(x):"])
-def test_nothing_is_no_program(output: str) -> None:
-    assert code(output) == ""
+def test_nothing_is_no_program() -> None:
+    for output in ("", "\n \n", "<answer></answer>", "[DONE]", "<think>def f(x):"):
+        assert code(output) == ""
 
 
 @pytest.mark.slow
 @tables
 def test_a_hostile_text_is_read_in_one_pass(piece: str) -> None:
-    text = "def f(x):\n  return a0\n" + piece * (300_000 // len(piece))
-    for output in (text, piece * (300_000 // len(piece))):
+    text = "def f(x):\n  return a0\n" + piece * (100_000 // len(piece))
+    for output in (text, piece * (100_000 // len(piece))):
         assert program_in(output, ("f", "g"), "answer", "python").ended in ("yes", "no", "damaged")
 
 
