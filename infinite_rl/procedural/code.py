@@ -1,18 +1,20 @@
-"""Coding tasks: one computation, described in words, written in two languages, checked by a third.
+"""Coding tasks: one computation, described in words and written in two languages.
 
 A family is a table of steps and tasks (`tables/FAMILY.txt`, read by `code_tables`) and a module with
-a function `make` that puts them together, and the references. `code_prompt` writes the prompts.
+a function `make` that puts them together. `code_prompt` writes the prompts. The values that a row's
+tests expect are those of the Python solution, which is our own text and runs here; the tests of the
+package derive them again from the words of the prompt.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from types import SimpleNamespace
-from typing import Any, Protocol
+from functools import cached_property, lru_cache, partial
+from textwrap import indent
+from typing import Any
 
 from .code_tables import Parameters, Row, draw_parameters, fill, read_table
 from .draw import Draw
@@ -22,10 +24,13 @@ CANDIDATE_INPUTS = 24
 as_json = json.JSONEncoder(sort_keys=True).encode  # equal values, equal texts
 
 
-class Reference(Protocol):
-    """What a step does to a value; `p` holds the parameters of its row as attributes."""
-
-    def __call__(self, value: Any, /, p: Any) -> Any: ...
+@lru_cache(1024)
+def compiled(parameters: str, body: str, helpers: str = "") -> Callable[..., Any]:
+    """The Python function with these parameters and this body, of texts of our tables."""
+    names: dict[str, Any] = {}
+    exec(f"{helpers}\ndef solution({parameters}):\n{indent(body, '    ')}", names)
+    function: Callable[..., Any] = names["solution"]
+    return function
 
 
 @dataclass(frozen=True)
@@ -34,19 +39,26 @@ class Step:
 
     `instruction` is an imperative ("keep the even ones"). `python` and `javascript` are an
     expression in `IT`, the value so far, or several lines that assign `OUT`, whose name is
-    `variable`. `reference` is an implementation written apart from both. The last step of a task
-    has the kind of value that it `returns`, and perhaps an `explanation`.
+    `variable`. The last step of a task has the kind of value that it `returns`, and perhaps an
+    `explanation`. `unguarded` is what it asks of values for which the solution needs the step
+    before it.
     """
 
     instruction: str
     python: str
     javascript: str
-    reference: Callable[[Any], Any]
     variable: str = "result"
     returns: str = ""
     explanation: str = ""
     helpers_python: tuple[str, ...] = ()
     helpers_javascript: tuple[str, ...] = ()
+    unguarded: Callable[[Any], Any] | None = None
+
+    @cached_property
+    def result(self) -> Callable[[Any], Any]:
+        """What the step makes of a value."""
+        helpers = joined_helpers(self.helpers_python, "python")
+        return compiled("IT", body_of([self], "IT", "python"), helpers)
 
     def texts(self, name: str) -> dict[str, str]:
         """The texts as parameters of a template: instruction, both solutions, kind of value."""
@@ -56,7 +68,7 @@ class Step:
 
 @dataclass(frozen=True)
 class CodingTask:
-    """A function to write: its story, instructions, both solutions, a reference and inputs.
+    """A function to write: its story, instructions, both solutions and inputs.
 
     `params` are names and kinds. `instructions` are imperatives, the last of which names the value
     to return. `inputs` are argument tuples, the discriminating ones first. `plan` explains the
@@ -72,11 +84,16 @@ class CodingTask:
     plan: tuple[str, ...]
     python: str
     javascript: str
-    reference: Callable[..., Any]
     inputs: tuple[tuple[Any, ...], ...]
     helpers_python: str = ""
     helpers_javascript: str = ""
     steps: tuple[Step, ...] = ()
+
+    @cached_property
+    def result(self) -> Callable[..., Any]:
+        """What the function returns."""
+        names = ", ".join(name for name, _ in self.params)
+        return compiled(names, self.python, self.helpers_python)
 
 
 @dataclass(frozen=True)
@@ -98,14 +115,14 @@ DIALECTS = {
 }
 
 
-# --- a family: its table, and the references of its steps
+# --- a family: its table
 
 
 class Family:
-    """The table `tables/NAME.txt`, with a reference for each step by the name of its row."""
+    """The table `tables/NAME.txt`."""
 
-    def __init__(self, name: str, references: Mapping[str, Reference]) -> None:
-        self._name, self._references = name, references
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     @cached_property
     def _rows(self) -> dict[str, Row]:
@@ -163,7 +180,6 @@ class Family:
             row.text("say", drawn),
             row.text("py", drawn),
             row.text("js", drawn),
-            partial(self._references[row.name], p=SimpleNamespace(**drawn)),
             row.text("out", drawn) or "result",
             row.text("type", drawn),
             row.text("how", drawn),
@@ -184,12 +200,13 @@ class Family:
         draw: Draw,
         name: str,
         parameters: Parameters,
-        reference: Callable[..., Any],
         edges: Iterable[tuple[Any, ...]],
         draw_input: Callable[[], tuple[Any, ...]] | None = None,
         code: str = "",
+        steps: Sequence[Step] = (),
     ) -> CodingTask:
-        """The task of a row, with the solutions of the row `code` (by default the same one).
+        """The task of a row, with the solutions of the row `code` (by default the same one), or of
+        the steps, which a function does in order on its argument.
 
         Its inputs are discriminating ones out of `edges` and what `draw_input` draws; or else the edges.
         """
@@ -203,27 +220,34 @@ class Family:
             self.phrase(draw, line[1:-1], **parameters) if line.startswith("[") else line
             for line in row.lines("rule", parameters)
         )
-        python, javascript = self._helpers(solution, parameters)
-        inputs = (
-            discriminating_inputs(draw, reference, edges, draw_input)
-            if draw_input
-            else tuple(edges)
-        )
-        return CodingTask(
+        params = tuple((one, kind) for one, kind in map(str.split, row.lines("par", parameters)))
+        plan, instructions = row.lines("plan", parameters), row.lines("say", parameters)
+        helpers = self._helpers(solution, parameters)
+        solutions = [solution.text(key, parameters) for key in ("py", "js")]
+        if steps:
+            plan = (*plan_sentences(row, steps), *plan)
+            instructions = tuple(step.instruction for step in steps)
+            helpers = (
+                tuple(helper for step in steps for helper in step.helpers_python),
+                tuple(helper for step in steps for helper in step.helpers_javascript),
+            )
+            solutions = [body_of(steps, params[0][0], language) for language in DIALECTS]
+        task = CodingTask(
             name=function,
-            params=tuple((one, kind) for one, kind in map(str.split, row.lines("par", parameters))),
+            params=params,
             returns=row.text("type", parameters),
             story=story,
-            instructions=row.lines("say", parameters),
+            instructions=instructions,
             rules=rules,
-            plan=row.lines("plan", parameters),
-            python=solution.text("py", parameters),
-            javascript=solution.text("js", parameters),
-            reference=reference,
-            inputs=inputs,
-            helpers_python=joined_helpers(python, "python"),
-            helpers_javascript=joined_helpers(javascript, "javascript"),
+            plan=plan,
+            python=solutions[0],
+            javascript=solutions[1],
+            inputs=tuple(edges),
+            helpers_python=joined_helpers(helpers[0], "python"),
+            helpers_javascript=joined_helpers(helpers[1], "javascript"),
+            steps=tuple(steps),
         )
+        return with_inputs(draw, task, draw_input) if draw_input else task
 
     def pipeline(
         self,
@@ -234,28 +258,14 @@ class Family:
         draw_input: Callable[[], tuple[Any, ...]],
     ) -> CodingTask:
         """The task of the row "pipeline": its function does the steps in order on its argument."""
-        last, row = steps[-1], self.row("pipeline")
+        last = steps[-1]
         parameters = {"how": last.explanation, "type": last.returns, **parameters}
-        task = self.task(draw, "pipeline", parameters, partial(run, steps), edges, draw_input)
-        python, javascript = (
-            [helper for step in steps for helper in getattr(step, f"helpers_{language}")]
-            for language in DIALECTS
-        )
-        return replace(
-            task,
-            instructions=tuple(step.instruction for step in steps),
-            plan=(*plan_sentences(row, steps), *task.plan),
-            python=body_of(steps, task.params[0][0], "python"),
-            javascript=body_of(steps, task.params[0][0], "javascript"),
-            helpers_python=joined_helpers(python, "python"),
-            helpers_javascript=joined_helpers(javascript, "javascript"),
-            steps=tuple(steps),
-        )
+        return self.task(draw, "pipeline", parameters, edges, draw_input, steps=steps)
 
 
 # --- a computation from steps
 
-PROMPT = Family("prompt", {})  # what all families share
+PROMPT = Family("prompt")  # what all families share
 
 
 def body_of(steps: Sequence[Step], start: str, language: str) -> str:
@@ -282,9 +292,9 @@ def identifier(name: str, language: str) -> str:
 
 
 def run(steps: Sequence[Step], value: Any) -> Any:
-    """What the references of the steps give for `value`."""
+    """What the steps make of `value`."""
     for step in steps:
-        value = step.reference(value)
+        value = step.result(value)
     return value
 
 
@@ -309,28 +319,26 @@ def plan_sentences(row: Row, steps: Sequence[Step]) -> list[str]:
 # --- inputs that tell right from wrong
 
 
-def discriminating_inputs(
-    draw: Draw,
-    reference: Callable[..., Any],
-    edges: Iterable[tuple[Any, ...]],
-    draw_input: Callable[[], tuple[Any, ...]],
-) -> tuple[tuple[Any, ...], ...]:
-    """Drawn inputs whose results differ, then edge cases."""
+def with_inputs(
+    draw: Draw, task: CodingTask, draw_input: Callable[[], tuple[Any, ...]]
+) -> CodingTask:
+    """The task with drawn inputs whose results differ, then its own as edge cases."""
     ranked, counts = [], Counter[str]()
     for arguments in [draw_input() for _ in range(CANDIDATE_INPUTS)]:
-        result = as_json(reference(*arguments))
+        result = as_json(task.result(*arguments))
         ranked.append((counts[result], arguments))
         counts[result] += 1
     # The first input of every result comes before the second of any.
     picked = [arguments for _, arguments in sorted(ranked, key=lambda pair: pair[0])]
     picked = picked[: draw.between(4, 5)]
-    return (*picked, *draw.shuffled(list(edges))[: MOST_TESTS - len(picked)])
+    edges = draw.shuffled(task.inputs)[: MOST_TESTS - len(picked)]
+    return replace(task, inputs=(*picked, *edges))
 
 
 def has_discriminating_inputs(task: CodingTask) -> bool:
     """Whether its inputs expose an answer that is one constant, or that leaves out a step."""
     cases = distinct(task.inputs)
-    results = [as_json(task.reference(*arguments)) for arguments in cases]
+    results = [as_json(task.result(*arguments)) for arguments in cases]
     if len(cases) < FEWEST_TESTS or 2 * max(Counter(results).values()) > len(cases) + 2:
         return False
     pairs = [(arguments[0], result) for arguments, result in zip(cases, results, strict=True)]
@@ -343,9 +351,18 @@ def has_discriminating_inputs(task: CodingTask) -> bool:
 def step_matters(steps: Sequence[Step], index: int, value: Any, result: str) -> bool:
     """Whether the result for `value`, as JSON, differs without the step at `index`."""
     before = run(steps[:index], value)
-    if type(before) is not type(steps[index].reference(before)):
+    if not same_kind(before, steps[index].result(before)):
         return True
-    return as_json(run(steps[index + 1 :], before)) != result
+    rest = steps[index + 1 :]
+    follow = rest[0].unguarded or partial(run, rest)
+    return as_json(follow(before)) != result
+
+
+def same_kind(one: Any, two: Any) -> bool:
+    """Whether two values have one type, and the first items of two lists, too."""
+    lists = isinstance(one, list) and isinstance(two, list)
+    items = zip(one[:1], two[:1], strict=False) if lists else ()
+    return type(one) is type(two) and all(type(a) is type(b) for a, b in items)
 
 
 def distinct(inputs: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

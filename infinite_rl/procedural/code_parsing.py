@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from .code import CodingTask, Family, Reference
+from .code import CodingTask, Family
 from .code_sequences import FAMILY as SEQUENCES
 from .draw import Draw
 
-OPERATIONS: dict[str, Callable[[int, int], int]] = {
-    "+": lambda a, b: a + b,
-    "*": lambda a, b: a * b,
-    "&": min,
-    "|": max,
-}
 TENS = ("", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX")
 ONES = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
 
@@ -153,84 +146,9 @@ PARTS: dict[str, Callable[[Draw, Any], str]] = {
 }
 
 
-# --- references: the numbers of a part, and the parameters of the language
-
-
-def numbers(part: str) -> list[int]:
-    return [int(n) for n in re.findall("[0-9]+", part)]
-
-
-def read_range(part: str, p: Any) -> list[int]:
-    first, last = (numbers(part) * 2)[:2]
-    low, high = sorted((first, last))
-    whole = [n for n in range(100) if low <= n <= high]
-    return whole if first <= last else whole[::-1]
-
-
-def read_repeat(part: str, p: Any) -> list[int]:
-    count, *values = numbers(part) if p.count == "one" else numbers(part)[::-1]
-    return [n for n in values for _ in range(count)] if values else [count]
-
-
-def read_duration(part: str, p: Any) -> list[int]:
-    sizes = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-    return [
-        sum(int(n) * sizes[u] // sizes[p.small] for n, u in re.findall("([0-9]+)([a-z])", part))
-    ]
-
-
 def roman(n: int) -> str:
     """A number below 90 in Roman numerals, each decimal digit from a list."""
     return TENS[n // 10] + ONES[n % 10]
 
 
-def read_formula(part: str, p: Any) -> list[int]:
-    ranks = (p.one + p.two,) if p.equal else (p.one, p.two)
-
-    def value(text: str) -> int:
-        for operators in ranks:
-            for i in reversed(range(len(text))):
-                if text[i] in operators and text[:i].count("(") == text[:i].count(")"):
-                    return OPERATIONS[text[i]](value(text[:i]), value(text[i + 1 :]))
-        return value(text[1:-1]) if text[0] == "(" else int(text)
-
-    return [value(part)]
-
-
-def read_postfix(part: str, p: Any) -> list[int]:
-    def value(tokens: list[str]) -> int:
-        """The value of the expression that ends the tokens, which are used up."""
-        last = tokens.pop()
-        if last.isdigit():
-            return int(last)
-        right = value(tokens)
-        return OPERATIONS[last](value(tokens), right)
-
-    return [value(list(part))]
-
-
-def read_depths(part: str, p: Any) -> list[int]:
-    return [
-        int(c) * (part[:i].count(p.opening) - part[:i].count(p.closing) + 1)
-        for i, c in enumerate(part)
-        if c.isdigit()
-    ]
-
-
-READERS: dict[str, Reference] = {
-    "ranges": read_range,
-    "repeats": read_repeat,
-    "durations": read_duration,
-    "romans": lambda part, p: [next(n for n in range(1, 90) if roman(n) == part)],
-    "digits": lambda part, p: [int(part, p.base)],
-    "formulas": read_formula,
-    "postfix": read_postfix,
-    "depths": read_depths,
-}
-
-
-def read_parts(text: str, p: Any) -> list[int]:
-    return [n for part in text.split(p.separator) for n in READERS[p.language](part, p)]
-
-
-FAMILY = Family("parsing", {"read_parts": read_parts})
+FAMILY = Family("parsing")

@@ -27,8 +27,10 @@ Case = tuple[tuple[Any, ...], Any]  # the arguments, and the value that they giv
 
 def write_problem(draw: Draw, task: CodingTask, language: str) -> Problem:
     """The task as prompt, JSON tests or cases, and worked response, in one language."""
-    cases = [(arguments, task.reference(*arguments)) for arguments in distinct(task.inputs)]
-    cases = cases[:MOST_TESTS]
+    inputs = distinct(task.inputs)[:MOST_TESTS]
+    cases = [(arguments, task.result(*arguments)) for arguments in inputs]
+    if task.returns == "sorted_totals":
+        cases = [(arguments, dict(sorted(value.items()))) for arguments, value in cases]
     if draw.chance(PROGRAM_SHARE):
         printed = [case for case in cases if can_print(task, case)]
         left = replace(task, inputs=tuple(arguments for arguments, _ in printed))

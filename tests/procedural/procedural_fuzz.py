@@ -156,12 +156,12 @@ def compare(
             tally.inputs += 1
             values = [as_json(result), as_json(oracle(*arguments))]
             if index < len(task.inputs):  # the values that the row's tests hold
-                values.append(as_json(task.reference(*arguments)))
+                values.append(as_json(task.result(*arguments)))
             if len(set(values)) > 1:
                 tally.disagreements.append(
                     f"{language} {tally.family} level {tally.level} seed {seed}: "
                     f"{task.instructions} on {arguments!r}: "
-                    f"solution, oracle and reference give {values}"
+                    f"solution, oracle and the row's tests give {values}"
                 )
 
 
@@ -206,8 +206,8 @@ CPU on {machine}, Python {version}.
 A coding row's reference solution runs in the sandbox, on the row's own inputs and on {wider} wider
 ones that its prompt allows: longer names, Unicode, names of built-in properties, negative and large
 numbers, empty and repeated entries. An oracle that reads the prompt's sentences and shares no code
-with the templates must give the same values; on the row's own inputs so must the template's
-reference. A changed argument, -0 and an integer beyond 2^53 count as disagreements. A mathematical
+with the templates must give the same values; on the row's own inputs so must the row's
+tests. A changed argument, -0 and an integer beyond 2^53 count as disagreements. A mathematical
 row's answer is derived again from the words and numbers of its prompt: by brute force, exact
 fractions or numerical evaluation. A prompt that the oracle cannot read counts as a disagreement.
 

@@ -7,13 +7,14 @@ from itertools import product
 
 import procedural_fuzz
 import pytest
+from labelled import assert_none
 from procedural_answers import agrees
 from procedural_fuzz import all_rows, code_rows, math_rows, page
 from procedural_stages import Unread, stage
 from procedural_tasks import WIDE, solver, wide_inputs
 
 from infinite_rl.procedural import families, make_problem
-from infinite_rl.procedural.code import CodingTask, identifier
+from infinite_rl.procedural.code import CodingTask, as_json, identifier, run
 from infinite_rl.procedural.code_prompt import function_code, literal
 from infinite_rl.procedural.draw import Draw
 from infinite_rl.procedural.families import LEVELS, make_task
@@ -25,6 +26,31 @@ def test_solutions_agree_with_the_oracle_beyond_the_inputs_of_their_rows(family:
     tallies = [tally for level in LEVELS for tally in code_rows(family, level, 4)]
     assert [tally.disagreements for tally in tallies] == [[]] * 6
     assert sum(tally.inputs for tally in tallies) > 6 * 4 * procedural_fuzz.WIDER
+
+
+@pytest.mark.parametrize("family", families("python"))
+def test_the_values_that_tests_expect_are_those_of_the_oracle(family: str) -> None:
+    faults = []
+    for level, seed in product(LEVELS, range(40)):
+        task = make_task(Draw(f"values/{family}/{level}/{seed}"), level, family)
+        oracle = solver(family, task, "python")
+        for arguments in [*task.inputs, *wide_inputs(family, task, Draw(f"wide/{seed}"), 4)]:
+            if as_json(task.result(*arguments)) != as_json(oracle(*arguments)):
+                faults.append(f"{task.instructions} on {arguments!r}")
+    assert_none(faults)
+
+
+def test_ways_in_a_circle_are_left_out_where_links_lead_forwards() -> None:
+    """An ending that needs its links sorted, and what it asks without that."""
+    endings = 0
+    for seed in range(200):
+        task = make_task(Draw(f"orders/{seed}"), 2, "graphs")
+        if task.steps[-1].unguarded is not None:
+            endings += 1
+            for arguments in task.inputs:
+                forwards = run(task.steps[:-1], *arguments)
+                assert task.steps[-1].unguarded(forwards) == task.result(*arguments)
+    assert endings > 20
 
 
 def test_every_answer_can_be_derived_again_from_its_prompt() -> None:
