@@ -10,6 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from labelled import unlike
+
 from infinite_rl.errors import UnknownName, UsageError
 from infinite_rl.training.core.loss import (
     PRESETS,
@@ -52,18 +54,20 @@ def test_the_likelihood_and_its_gradient_by_hand(steps: int, constant: float, ki
     )
 
 
-def test_a_mask_of_zeros_has_no_gradient_and_finite_means() -> None:
+def test_nothing_under_the_mask_leaks_into_the_likelihood_and_arguments_are_checked() -> None:
     log_probs = leaf()
     loss, found = sft_microbatch_train_step(log_probs, torch.zeros(2, 3))
     assert loss.item() == 0 and not log_probs.grad.any()
     assert all(value.isfinite() for value in found.values())
-
-
-def test_a_nan_under_the_mask_does_not_leak_into_the_likelihood() -> None:
     log_probs = leaf([[-0.1, NAN, -0.2], [-INF, -2.0, -0.4]])
     loss, _ = sft_microbatch_train_step(log_probs, MASK)
     assert loss.item() == pytest.approx(2.7, abs=1e-6)
     assert log_probs.grad.tolist() == (-MASK).tolist()
+    with pytest.raises(ValueError, match="shape"):
+        sft_microbatch_train_step(leaf(), MASK[:, :2])
+    for steps, constant in ((0, 1.0), (-1, 1.0), (1, 0.0), (1, NAN)):
+        with pytest.raises(ValueError, match="positive"):
+            sft_microbatch_train_step(leaf(), MASK, steps, constant)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 6])
@@ -77,52 +81,32 @@ def test_the_gradient_of_an_update_does_not_depend_on_its_microbatches(size: int
     assert log_probs.grad.allclose(-mask.float() / mask.sum(), atol=1e-7)
 
 
-def test_shapes_and_divisors_of_the_likelihood_are_checked() -> None:
-    with pytest.raises(ValueError, match="shape"):
-        sft_microbatch_train_step(leaf(), MASK[:, :2])
-    for steps, constant in ((0, 1.0), (-1, 1.0), (1, 0.0), (1, NAN)):
-        with pytest.raises(ValueError, match="positive"):
-            sft_microbatch_train_step(leaf(), MASK, steps, constant)
-
-
 # --- weights -------------------------------------------------------------------------------------
 
 LENGTHS, GROUPS = torch.tensor([1, 3, 0, 4]), torch.tensor([7, 7, 5, 5])
 
 
-@pytest.mark.parametrize(
-    ("reduce", "expected"),
-    [
+def test_the_weights_of_each_reduction_by_hand() -> None:
+    zeros = torch.zeros(2, dtype=torch.int64)
+    for reduce, expected in (
         ("sequence", [1 / 3, 1 / 9, 0, 1 / 12]),
         ("group", [1 / 8, 1 / 8, 0, 1 / 8]),
         ("token", [1 / 8, 1 / 8, 0, 1 / 8]),
         ("constant", [1 / 30, 1 / 30, 0, 1 / 30]),
-    ],
-)
-def test_the_weights_of_each_reduction_by_hand(reduce: str, expected: list[float]) -> None:
-    found = sequence_weights(LENGTHS, reduce, groups=GROUPS, constant=10)
-    assert found.tolist() == pytest.approx(expected, abs=1e-6)
-
-
-def test_a_group_counts_as_much_as_another_however_long_it_is() -> None:
-    groups = torch.tensor([0, 1, 0, 1, 2])
+    ):
+        found = sequence_weights(LENGTHS, reduce, groups=GROUPS, constant=10)
+        assert found.tolist() == pytest.approx(expected, abs=1e-6), reduce
+        assert sequence_weights(zeros, reduce, groups=zeros, constant=1).tolist() == [0, 0]
+    groups = torch.tensor([0, 1, 0, 1, 2])  # each counts as much, however long it is
     found = sequence_weights(torch.tensor([2, 1, 4, 2, 0]), "group", groups=groups)
     assert found.tolist() == pytest.approx([1 / 12, 1 / 6, 1 / 12, 1 / 6, 0], abs=1e-6)
-
-
-def test_no_token_at_all_weighs_nothing() -> None:
-    zeros = torch.zeros(2, dtype=torch.int64)
-    for reduce in ("sequence", "group", "token", "constant"):
-        assert sequence_weights(zeros, reduce, groups=zeros, constant=1).tolist() == [0, 0]
-
-
-def test_a_reduction_says_what_it_lacks() -> None:
-    with pytest.raises(UsageError, match="needs the group"):
-        sequence_weights(LENGTHS, "group")
-    with pytest.raises(UsageError, match="positive constant"):
-        sequence_weights(LENGTHS, "constant", constant=0)
-    with pytest.raises(UnknownName, match="sequence, token"):
-        sequence_weights(LENGTHS, "tokens")
+    assert not unlike(
+        [
+            ("UsageError: .*needs the group", lambda: sequence_weights(LENGTHS, "group")),
+            ("positive constant", lambda: sequence_weights(LENGTHS, "constant", constant=0)),
+            ("UnknownName: .*group, sequence, token", lambda: sequence_weights(LENGTHS, "tokens")),
+        ]
+    )
 
 
 # --- policy gradient -----------------------------------------------------------------------------
@@ -189,9 +173,6 @@ def test_the_divergence_is_k3_and_weighs_beta() -> None:
     k3 = [math.exp(d) - d - 1 for d in (0.1, 0.2, 2.0, 0.4)]
     assert loss - without == pytest.approx(0.5 * sum(k3) / 4, abs=1e-6)
     assert found["kl"] == pytest.approx(sum(k3) / 4, abs=1e-6)
-
-
-def test_the_divergence_from_itself_is_0_and_from_others_positive() -> None:
     for other, sign in ((leaf().detach(), 0), (leaf().detach() - 0.01, 1), (OLD, 1)):
         found = policy_loss(leaf(), OLD, ADVANTAGES, MASK, ref_log_probs=other)[1]
         assert (found["kl"] > 0) == sign and found["kl"] >= 0
@@ -214,54 +195,43 @@ def drawn(count: int = 6, length: int = 5) -> dict[str, Any]:
     }
 
 
-def weights_of(given: dict[str, Any], objective: Objective) -> Any:
-    return sequence_weights(
+def loss_of_drawn(
+    name: str, given: dict[str, Any], log_probs: Any, rows: Any = slice(None), width: int = 5
+) -> tuple[Any, dict[str, Any]]:
+    """The loss of these rows of an update, cut to a width."""
+    objective = replace(PRESETS[name], beta=0.1)
+    weights = sequence_weights(
         given["mask"].sum(1), objective.reduce, groups=given["groups"], constant=5
     )
+    old, mask, ref = (given[each][rows, :width] for each in ("old", "mask", "ref"))
+    return policy_loss(
+        log_probs[rows, :width], old, given["advantages"][rows], mask, objective,
+        ref_log_probs=ref, weights=weights[rows],
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_gradient_is_that_of_finite_differences(name: str) -> None:
-    given, objective = drawn(), replace(PRESETS[name], beta=0.1)
-
-    def loss(log_probs: Any) -> Any:
-        return policy_loss(
-            log_probs,
-            given["old"],
-            given["advantages"],
-            given["mask"],
-            objective,
-            ref_log_probs=given["ref"],
-            weights=weights_of(given, objective),
-        )[0]
-
-    assert torch.autograd.gradcheck(loss, given["log_probs"])
+    given = drawn()
+    assert torch.autograd.gradcheck(
+        lambda log_probs: loss_of_drawn(name, given, log_probs)[0], given["log_probs"]
+    )
 
 
 @pytest.mark.parametrize("name", PRESETS)
-@pytest.mark.parametrize("size", [1, 2, 4, 6])
-def test_microbatches_add_up_to_the_update(name: str, size: int) -> None:
-    given, objective = drawn(), replace(PRESETS[name], beta=0.1)
-    weights, gradients, losses = weights_of(given, objective), [], []
-    for cut in (6, size):
+def test_microbatches_add_up_to_the_update(name: str) -> None:
+    given, gradients, losses = drawn(), [], []
+    for size in (6, 1, 2, 4):
         log_probs, total = given["log_probs"].detach().clone().requires_grad_(), 0.0
-        for rows in torch.arange(6).split(cut):
+        for rows in torch.arange(6).split(size):
             width = max(int(given["mask"][rows].sum(1).max()), 1)  # as padded as it needs to be
-            loss, _ = policy_loss(
-                log_probs[rows, :width],
-                given["old"][rows, :width],
-                given["advantages"][rows],
-                given["mask"][rows, :width],
-                objective,
-                ref_log_probs=given["ref"][rows, :width],
-                weights=weights[rows],
-            )
+            loss, _ = loss_of_drawn(name, given, log_probs, rows, width)
             loss.backward()
             total += loss.item()
         gradients.append(log_probs.grad)
         losses.append(total)
-    assert gradients[0].allclose(gradients[1], atol=1e-9)
-    assert losses[0] == pytest.approx(losses[1], abs=1e-9)
+    assert all(each.allclose(gradients[0], atol=1e-9) for each in gradients)
+    assert losses == pytest.approx([losses[0]] * 4, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -277,49 +247,34 @@ def test_what_was_better_than_its_group_becomes_likelier(name: str) -> None:
     assert (logits.grad[0, :, 0] < 0).all() and (logits.grad[1, :, 0] > 0).all()
 
 
-def test_a_clipped_token_has_no_gradient() -> None:
-    log_probs = leaf()
-    policy_loss(log_probs, OLD, ADVANTAGES, MASK)[0].backward()
-    assert (log_probs.grad != 0).tolist() == [[False, False, True], [False, False, True]]
-
-
 @pytest.mark.parametrize("name", PRESETS)
-@pytest.mark.parametrize("poison", [NAN, INF, -INF, 1e4])
-def test_nothing_under_the_mask_leaks_into_the_policy_loss(name: str, poison: float) -> None:
-    given, objective = drawn(), replace(PRESETS[name], beta=0.1)
-    weights = weights_of(given, objective)
-    found = []
-    for fill in (0.0, poison):
-        hidden = ~given["mask"]
+def test_nothing_under_the_mask_leaks_into_the_policy_loss(name: str) -> None:
+    given, found = drawn(), []
+    hidden = ~given["mask"]
+    for fill in (0.0, NAN, INF, -INF, 1e4):
         log_probs = given["log_probs"].detach().masked_fill(hidden, fill).requires_grad_()
-        loss, statistics = policy_loss(
-            log_probs,
-            given["old"].masked_fill(hidden, -fill),
-            given["advantages"],
-            given["mask"],
-            objective,
-            ref_log_probs=given["ref"].masked_fill(hidden, fill),
-            weights=weights,
-        )
+        filled = {
+            "old": given["old"].masked_fill(hidden, -fill),
+            "ref": given["ref"].masked_fill(hidden, fill),
+        }
+        loss, statistics = loss_of_drawn(name, {**given, **filled}, log_probs)
         loss.backward()
         found.append((loss.item(), log_probs.grad.tolist(), statistics))
-    assert found[0] == found[1]
-
-
-def test_a_batch_without_any_response_token_has_loss_0() -> None:
-    log_probs = leaf()
-    loss, found = policy_loss(log_probs, OLD, ADVANTAGES, torch.zeros(2, 3))
+    assert all(each == found[0] for each in found)
+    log_probs = leaf()  # and a batch without any response token has loss 0
+    loss, statistics = policy_loss(log_probs, OLD, ADVANTAGES, torch.zeros(2, 3))
     loss.backward()
     assert loss.item() == 0 and not log_probs.grad.any()
-    assert all(value.isfinite() for value in found.values())
+    assert all(value.isfinite() for value in statistics.values())
 
 
-def test_advantages_may_be_one_a_sequence_or_one_a_token() -> None:
-    losses = {
-        policy_loss(leaf(), OLD, given, MASK)[0].item()
-        for given in (ADVANTAGES, ADVANTAGES.unsqueeze(1), ADVANTAGES.unsqueeze(1).expand(2, 3))
-    }
-    assert len(losses) == 1
+def test_a_clipped_token_has_no_gradient_and_advantages_are_of_sequences_or_tokens() -> None:
+    for given in (ADVANTAGES, ADVANTAGES.unsqueeze(1), ADVANTAGES.unsqueeze(1).expand(2, 3)):
+        log_probs = leaf()
+        loss, _ = policy_loss(log_probs, OLD, given, MASK)
+        loss.backward()
+        assert (log_probs.grad != 0).tolist() == [[False, False, True], [False, False, True]]
+        assert loss.item() == pytest.approx(loss_of("grpo")[0], abs=1e-6)
 
 
 def test_the_token_losses_carry_their_ratios() -> None:
@@ -337,30 +292,24 @@ def test_the_token_losses_carry_their_ratios() -> None:
 
 
 def test_what_is_missing_or_misshapen_is_named() -> None:
-    with pytest.raises(ValueError, match="needs old_log_probs"):
-        policy_loss(leaf(), None, ADVANTAGES, MASK)
-    with pytest.raises(ValueError, match="needs ref_log_probs"):
-        policy_loss(leaf(), OLD, ADVANTAGES, MASK, Objective(beta=0.1))
-    with pytest.raises(UsageError, match="needs the group"):
-        policy_loss(leaf(), OLD, ADVANTAGES, MASK, PRESETS["dapo_group"])
-    wrong = torch.ones(2, 2)
-    for name, given in {
-        "mask": (OLD, ADVANTAGES, wrong),
-        "old_log_probs": (wrong, ADVANTAGES, MASK),
-        "advantages": (OLD, torch.ones(3), MASK),
-    }.items():
-        with pytest.raises(ValueError, match=f"but {name} of"):
-            policy_loss(leaf(), *given)
-    with pytest.raises(ValueError, match="but weights of"):
-        policy_loss(leaf(), OLD, ADVANTAGES, MASK, weights=torch.ones(3))
-    with pytest.raises(ValueError, match="but ref_log_probs of"):
-        policy_loss(leaf(), OLD, ADVANTAGES, MASK, ref_log_probs=wrong)
-
-
-def test_an_objective_is_checked_where_it_is_made() -> None:
-    for changes in ({"ratio": "tokens"}, {"reduce": "mean"}):
-        with pytest.raises(UnknownName):
+    wrong, rows = torch.ones(2, 2), torch.ones(3)
+    cases: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+        ("needs old_log_probs", (None, ADVANTAGES, MASK), {}),
+        ("needs ref_log_probs", (OLD, ADVANTAGES, MASK, Objective(beta=0.1)), {}),
+        ("needs the group", (OLD, ADVANTAGES, MASK, PRESETS["dapo_group"]), {}),
+        ("but mask of", (OLD, ADVANTAGES, wrong), {}),
+        ("but old_log_probs of", (wrong, ADVANTAGES, MASK), {}),
+        ("but advantages of", (OLD, rows, MASK), {}),
+        ("but weights of", (OLD, ADVANTAGES, MASK), {"weights": rows}),
+        ("but ref_log_probs of", (OLD, ADVANTAGES, MASK), {"ref_log_probs": wrong}),
+    ]
+    for message, given, options in cases:
+        with pytest.raises(ValueError, match=message):
+            policy_loss(leaf(), *given, **options)
+    objectives: list[dict[str, Any]] = [
+        {"ratio": "tokens"}, {"reduce": "mean"}, {"clip": (-0.1, 0.2)}, {"clip": (0.1, NAN)},
+        {"beta": -1.0}, {"beta": NAN},
+    ]  # fmt: skip
+    for changes in objectives:
+        with pytest.raises(UnknownName if {"ratio", "reduce"} & {*changes} else UsageError):
             Objective(**changes)
-    for changes in ({"clip": (-0.1, 0.2)}, {"clip": (0.1, NAN)}, {"beta": -1.0}, {"beta": NAN}):
-        with pytest.raises(UsageError):
-            Objective(**changes)  # type: ignore[arg-type]

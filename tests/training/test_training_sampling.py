@@ -69,15 +69,16 @@ def test_sampling_in_a_batch_is_that_of_one_after_the_other(name: str, top_p: fl
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("budget", [23, 30, 60, 9999])  # 23: the longest alone
-def test_how_a_batch_is_cut_does_not_change_what_is_sampled(name: str, budget: int) -> None:
+def test_how_a_batch_is_cut_does_not_change_what_is_sampled(name: str) -> None:
     options: dict[str, Any] = {"n": 3, "max_new_tokens": 16, "temperature": 1.5}
     model = ending(MODELS[name](), 10)
     whole = sample(model, TOKENIZER, PROMPTS, generator=seeded(), **options)
-    cut = sample(model, TOKENIZER, PROMPTS, generator=seeded(), tokens_per_batch=budget, **options)
-    assert ids(cut) == ids(whole)
-    for one, other in zip(sum(cut, []), sum(whole, []), strict=True):
-        assert one.log_probs == pytest.approx(other.log_probs, abs=1e-5)
+    for budget in (23, 30, 60, 9999):  # 23: the longest alone
+        options["tokens_per_batch"] = budget
+        cut = sample(model, TOKENIZER, PROMPTS, generator=seeded(), **options)
+        assert ids(cut) == ids(whole), budget
+        for one, other in zip(sum(cut, []), sum(whole, []), strict=True):
+            assert one.log_probs == pytest.approx(other.log_probs, abs=1e-5)
 
 
 def test_a_part_has_no_more_tokens_than_it_may_have() -> None:
@@ -110,13 +111,15 @@ def test_log_probs_are_those_that_training_computes_at_the_temperature(temperatu
 def test_an_end_token_is_kept_among_the_ids_but_not_in_the_text() -> None:
     found = sample(chain("ab<end>cd"), TOKENIZER, [tokens("a")], max_new_tokens=9, temperature=0)
     assert found == [[Sampled([*tokens("b"), EOS], [0.0, 0.0], "b", "stop")]]
-
-
-def test_an_end_token_that_is_no_special_one_is_not_in_the_text_either() -> None:
-    model = chain("abcd")
+    model = chain("abcd")  # also one that is no special token
     model.generation_config = SimpleNamespace(eos_token_id=tokens("c")[0])
-    [[found]] = sample(model, TOKENIZER, [tokens("a")], max_new_tokens=9, temperature=0)
-    assert (found.ids, found.text, found.finish_reason) == (tokens("bc"), "b", "stop")
+    [[one]] = sample(model, TOKENIZER, [tokens("a")], max_new_tokens=9, temperature=0)
+    assert (one.ids, one.text, one.finish_reason) == (tokens("bc"), "b", "stop")
+    for count, reason in ((2, "length"), (3, "stop"), (4, "stop")):  # in time is no truncation
+        [[one]] = sample(
+            chain("abc<end>"), TOKENIZER, [tokens("a")], max_new_tokens=count, temperature=0
+        )
+        assert (one.finish_reason, len(one.ids)) == (reason, min(count, 3))
 
 
 class Cache:
@@ -155,6 +158,9 @@ def chain(*texts: str) -> Chain:
     return Chain(logits)
 
 
+ASCII = "".join(map(chr, range(ord("!"), ord("~")))).replace("<", "")
+
+
 @pytest.mark.parametrize(
     ("path", "stop", "text", "drawn"),
     [
@@ -163,35 +169,19 @@ def chain(*texts: str) -> Chain:
         ("abcdef", ["bc"], "", "bc"),
         ("ab€😀f", ["😀"], "b€", "b€😀"),  # a letter of four tokens
         ("ab€😀f", ["€😀"], "b", "b€😀"),
-        ("abcdef", ["ab"], "bcdeffff", "bcdeffff"),  # the prompt is not searched
+        ("abcdef", ["ab"], "bcdef" + "f" * 94, "bcdef" + "f" * 94),  # the prompt is not searched
         ("abc<pad>def", ["<pad>d"], "bcd", "bc<pad>d"),  # a special token can be part of one
+        (ASCII, [ASCII[40:80]], ASCII[1:40], ASCII[1:80]),  # longer than any tail
     ],
 )
 def test_a_stop_string_ends_the_text_wherever_tokens_end(
     path: str, stop: list[str], text: str, drawn: str
 ) -> None:
     [[found]] = sample(
-        chain(path), TOKENIZER, [tokens(path[0])], max_new_tokens=8, temperature=0, stop=stop
+        chain(path), TOKENIZER, [tokens(path[0])], max_new_tokens=99, temperature=0, stop=stop
     )
-    assert found.text == text
-    assert found.ids == tokens(drawn)
+    assert (found.text, found.ids) == (text, tokens(drawn))
     assert found.finish_reason == ("stop" if stop != ["ab"] else "length")
-
-
-def test_a_stop_string_longer_than_any_tail_is_found() -> None:
-    path = "".join(map(chr, range(ord("!"), ord("~")))).replace("<", "")
-    [[found]] = sample(
-        chain(path), TOKENIZER, [tokens("!")], max_new_tokens=99, temperature=0, stop=[path[40:80]]
-    )
-    assert (found.text, len(found.ids)) == (path[1:40], 79)
-
-
-def test_what_comes_in_time_is_no_truncation() -> None:
-    for count, reason in ((2, "length"), (3, "stop"), (4, "stop")):
-        [[found]] = sample(
-            chain("abc<end>"), TOKENIZER, [tokens("a")], max_new_tokens=count, temperature=0
-        )
-        assert (found.finish_reason, len(found.ids)) == (reason, min(count, 3))
 
 
 def test_what_has_ended_takes_no_more_place() -> None:
@@ -221,12 +211,13 @@ def test_tokens_are_drawn_as_often_as_they_are_likely() -> None:
     assert drawn[0.5] == pytest.approx([25 / 38, 9 / 38, 4 / 38], abs=0.03)
 
 
-def test_tokens_are_drawn_on_the_cpu_where_the_device_has_no_float64() -> None:
-    devices = [torch.device(name) for name in ("cpu", "cuda:1", "mps")]
-    assert [_drawing_device(device).type for device in devices] == ["cpu", "cuda", "cpu"]
+def test_the_nucleus_is_the_fewest_likeliest_tokens_as_that_of_transformers() -> None:
+    from transformers import TopPLogitsWarper
 
-
-def test_the_nucleus_is_the_fewest_likeliest_tokens() -> None:
+    logits = torch.randn(64, 50, generator=seeded()) * 3
+    for top_p in (0.1, 0.5, 0.9, 0.99):
+        theirs = TopPLogitsWarper(top_p)(None, logits) > -math.inf
+        assert torch.equal(_nucleus(logits.double().softmax(-1), top_p) > 0, theirs)
     probs = torch.tensor([[0.1, 0.5, 0.15, 0.25]]).double()
     for top_p, kept in (
         (0.01, {1}),
@@ -243,15 +234,6 @@ def test_the_nucleus_is_the_fewest_likeliest_tokens() -> None:
     assert ids(one_each) == ids(greedy)
 
 
-def test_the_nucleus_is_that_of_transformers() -> None:
-    from transformers import TopPLogitsWarper
-
-    logits = torch.randn(64, 50, generator=seeded()) * 3
-    for top_p in (0.1, 0.5, 0.9, 0.99):
-        theirs = TopPLogitsWarper(top_p)(None, logits) > -math.inf
-        assert torch.equal(_nucleus(logits.double().softmax(-1), top_p) > 0, theirs)
-
-
 def test_the_model_is_left_in_its_mode_and_without_gradients() -> None:
     model = qwen3(attention_dropout=0.9).train()
     found = [sample(model, TOKENIZER, PROMPTS, max_new_tokens=8, temperature=0) for _ in range(2)]
@@ -260,17 +242,16 @@ def test_the_model_is_left_in_its_mode_and_without_gradients() -> None:
 
 
 def test_ends_are_those_of_the_tokenizer_and_of_the_model() -> None:
+    model, tokenizer = ending(qwen3(), 60), byte_tokenizer(pad_token="<end>")  # which also pads
+    expected = sample(model, TOKENIZER, PROMPTS, max_new_tokens=24, temperature=0)
+    assert sample(model, tokenizer, PROMPTS, max_new_tokens=24, temperature=0) == expected
     model = qwen3()
     for given, ends in (([5, 6], {5, 6, EOS}), (5, {5, EOS}), (None, {EOS})):
         model.generation_config.eos_token_id = given
         assert end_ids(model, TOKENIZER) == ends
     assert end_ids(object(), byte_tokenizer(eos_token=None)) == frozenset()
-
-
-def test_padding_that_is_also_the_end_is_no_trouble() -> None:
-    model, tokenizer = ending(qwen3(), 60), byte_tokenizer(pad_token="<end>")
-    expected = sample(model, TOKENIZER, PROMPTS, max_new_tokens=24, temperature=0)
-    assert sample(model, tokenizer, PROMPTS, max_new_tokens=24, temperature=0) == expected
+    devices = [torch.device(name) for name in ("cpu", "cuda:1", "mps")]  # mps has no float64
+    assert [_drawing_device(device).type for device in devices] == ["cpu", "cuda", "cpu"]
 
 
 def test_what_cannot_be_sampled_is_refused() -> None:

@@ -41,63 +41,40 @@ def lists(batch: dict[str, Any]) -> list[Any]:
     return [batch[name].tolist() for name in ("input_ids", "labels", "response_mask")]
 
 
-def test_a_batch_is_joined_shifted_padded_and_masked() -> None:
-    assert lists(tokenize_prompt_and_output(["ab", "wxyz"], ["cde", ""], Letters())) == [
-        [[11, 12, 13, 14], [33, 34, 35, 0]],
-        [[12, 13, 14, 15], [34, 35, 36, 0]],
-        [[0, 1, 1, 1], [0, 0, 0, 0]],
-    ]
-
-
 @pytest.mark.parametrize(
-    ("prompt", "output", "mask"),
+    ("prompts", "outputs", "pad", "inputs", "labels", "mask"),
     [
-        ("", "ab", [1]),
-        ("a", "b", [1]),
-        ("ab", "", [0]),
-        ("", "abc", [1, 1]),
-        ("abc", "d", [0, 0, 1]),
+        (["ab", "wxyz"], ["cde", ""], 0, [[11, 12, 13, 14], [33, 34, 35, 0]],
+         [[12, 13, 14, 15], [34, 35, 36, 0]], [[0, 1, 1, 1], [0, 0, 0, 0]]),
+        (["", "abc"], ["abc", "d"], 0, [[11, 12, 0], [11, 12, 13]],
+         [[12, 13, 0], [12, 13, 14]], [[1, 1, 0], [0, 0, 1]]),
+        *(([prompt, "a"], [output, "bc"], 5, [[5, 5], [11, 12]], [[5, 5], [12, 13]],
+           [[0, 0], [1, 1]]) for prompt, output in (("", ""), ("a", ""), ("", "a"))),
+        (["", "a", "ab"], ["ab", "b", ""], 0, [[11]] * 3, [[12]] * 3, [[1], [1], [0]]),
+        (["", "a"], ["a", ""], 0, [[], []], [[], []], [[], []]),
     ],
-)
+)  # fmt: skip
 def test_the_mask_is_1_exactly_on_labels_of_the_output(
-    prompt: str, output: str, mask: list[int]
+    prompts: list[str], outputs: list[str], pad: int, inputs: Any, labels: Any, mask: Any
 ) -> None:
-    assert lists(tokenize_prompt_and_output([prompt], [output], Letters()))[2] == [mask]
+    """Prompt and output are joined, shifted and padded; the first token is no label."""
+    batch = tokenize_prompt_and_output(prompts, outputs, Letters(pad))
+    assert lists(batch) == [inputs, labels, mask]
 
 
-@pytest.mark.parametrize(("prompt", "output"), [("", ""), ("a", ""), ("", "a")])
-def test_a_sequence_of_at_most_one_token_is_all_padding(prompt: str, output: str) -> None:
-    assert lists(tokenize_prompt_and_output([prompt, "a"], [output, "bc"], Letters(pad=5))) == [
-        [[5, 5], [11, 12]],
-        [[5, 5], [12, 13]],
-        [[0, 0], [1, 1]],
-    ]
-    alone = tokenize_prompt_and_output([prompt], [output], Letters())
-    assert {tuple(tensor.shape) for tensor in alone.values()} == {(1, 0)}
-
-
-def test_no_sequence_is_an_empty_batch() -> None:
-    assert {tuple(t.shape) for t in tokenize_prompt_and_output([], [], Letters()).values()} == {
-        (0, 0)
-    }
-
-
-@pytest.mark.parametrize(
-    ("pad", "eos", "used"), [(7, 9, 7), (0, 9, 0), (None, 9, 9), (None, None, 0)]
-)
-def test_the_padding_is_pad_else_eos_else_0(pad: int | None, eos: int | None, used: int) -> None:
-    ids = tokenize_prompt_and_output(["a", "a"], ["bcd", ""], Letters(pad, eos))["input_ids"]
-    assert ids[1].tolist() == [used] * 3
+def test_the_padding_is_pad_else_eos_else_0_and_numbers_must_be_equal() -> None:
+    for pad, eos, used in ((7, 9, 7), (0, 9, 0), (None, 9, 9), (None, None, 0)):
+        ids = tokenize_prompt_and_output(["a", "a"], ["bcd", ""], Letters(pad, eos))["input_ids"]
+        assert ids[1].tolist() == [used] * 3
+    nothing = tokenize_prompt_and_output([], [], Letters())
+    assert {tuple(tensor.shape) for tensor in nothing.values()} == {(0, 0)}
+    with pytest.raises(UsageError, match="2 prompts, but 1 outputs"):
+        tokenize_prompt_and_output(["a", "b"], ["c"], Letters())
 
 
 def test_an_end_token_in_the_output_is_learnt_although_it_is_the_padding() -> None:
     batch = shifted([[5, 6], [5]], [[7, 2], [2]], pad_id=2)
     assert lists(batch)[1:] == [[[6, 7, 2], [2, 2, 2]], [[0, 1, 1], [1, 0, 0]]]
-
-
-def test_unequal_numbers_of_prompts_and_outputs_are_refused() -> None:
-    with pytest.raises(UsageError, match="2 prompts, but 1 outputs"):
-        tokenize_prompt_and_output(["a", "b"], ["c"], Letters())
 
 
 class Table(torch.nn.Module):  # type: ignore[misc, name-defined]
@@ -124,7 +101,12 @@ def test_log_probs_and_entropy_are_those_worked_by_hand() -> None:
     assert found["log_probs"].tolist()[0] == pytest.approx(by_hand, abs=1e-6)
     entropies = [-sum(p * math.log(p) for p in (q, 1 - q)) for q in (0.25, 0.2, 0.25)]
     assert found["token_entropy"].tolist()[0] == pytest.approx(entropies, abs=1e-6)
-    assert set(get_response_log_probs(Table(TABLE), INPUTS, LABELS)) == {"log_probs"}
+    for shift in (0.0, 1000.0, -1000.0):  # large logits lose nothing
+        found = get_response_log_probs(Table(TABLE.double() + shift), INPUTS, LABELS)
+        assert set(found) == {"log_probs"} and found["log_probs"].requires_grad
+        assert found["log_probs"].tolist()[0] == pytest.approx(by_hand, abs=1e-6)
+    with torch.no_grad():  # the caller's mode decides on gradients
+        assert not get_response_log_probs(Table(TABLE), INPUTS, LABELS)["log_probs"].requires_grad
 
 
 def test_the_temperature_divides_the_logits() -> None:
@@ -133,19 +115,6 @@ def test_the_temperature_divides_the_logits() -> None:
     for wrong in (0, -1, NAN):
         with pytest.raises(UsageError, match="temperature"):
             get_response_log_probs(Table(TABLE), INPUTS, LABELS, temperature=wrong)
-
-
-def test_the_callers_mode_decides_on_gradients() -> None:
-    assert get_response_log_probs(Table(TABLE), INPUTS, LABELS)["log_probs"].requires_grad
-    with torch.no_grad():
-        assert not get_response_log_probs(Table(TABLE), INPUTS, LABELS)["log_probs"].requires_grad
-
-
-@pytest.mark.parametrize("shift", [0.0, 1000.0, -1000.0])
-def test_large_logits_lose_nothing(shift: float) -> None:
-    found = get_response_log_probs(Table(TABLE.double() + shift), INPUTS, LABELS)["log_probs"]
-    expected = [math.log(p) for p in (0.75, 0.2, 0.25)]
-    assert found.tolist()[0] == pytest.approx(expected, abs=1e-6)
 
 
 def test_half_precision_logits_are_normalised_in_float32() -> None:
@@ -169,20 +138,16 @@ def test_an_attention_mask_comes_with_the_positions_of_left_padding() -> None:
         get_response_log_probs(Table(TABLE), INPUTS, LABELS[:, 1:])
 
 
-def test_the_entropy_of_a_uniform_distribution_is_ln_v() -> None:
-    for size in (1, 2, 7, 1000):
-        assert compute_entropy(torch.full((2, 3, size), 5.0)).allclose(
-            torch.tensor(math.log(size)), atol=1e-5
-        )
-
-
-def test_the_entropy_does_not_mind_an_added_constant_nor_large_logits() -> None:
+def test_the_entropy_and_its_gradient() -> None:
+    for size in (1, 2, 7, 1000):  # ln V of a uniform distribution
+        uniform = compute_entropy(torch.full((2, 3, size), 5.0))
+        assert uniform.allclose(torch.tensor(math.log(size)), atol=1e-5)
     logits = torch.randn(2, 3, 5, generator=torch.Generator().manual_seed(0)).double()
     entropy = compute_entropy(logits)
     assert entropy.shape == (2, 3)
     assert compute_entropy(logits + 1000).allclose(entropy, atol=1e-6)
-    sure = compute_entropy(torch.tensor([[1000.0, -1000.0, 0.0]]))
-    assert 0 <= sure.item() <= 1e-5
+    assert 0 <= compute_entropy(torch.tensor([[1000.0, -1000.0, 0.0]])).item() <= 1e-5
+    assert torch.autograd.gradcheck(compute_entropy, logits.requires_grad_())
 
 
 def test_forbidden_tokens_make_no_nan_in_entropy_log_probs_or_gradients() -> None:
@@ -194,11 +159,6 @@ def test_forbidden_tokens_make_no_nan_in_entropy_log_probs_or_gradients() -> Non
     assert found["token_entropy"].tolist()[0] == pytest.approx([math.log(2), 0], abs=1e-6)
     sum(tensor.sum() for tensor in found.values()).backward()
     assert model.logits.grad.isfinite().all()
-
-
-def test_the_gradient_of_the_entropy_is_that_of_finite_differences() -> None:
-    logits = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(compute_entropy, logits)
 
 
 X = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -227,15 +187,12 @@ def test_what_is_masked_leaks_neither_forwards_nor_backwards(poison: float) -> N
     assert masked_normalize(tensor, MASK, 1.0).item() == 15
 
 
-def test_a_mean_over_nothing_is_an_error_of_either_name() -> None:
+def test_a_mean_over_nothing_and_masks_of_another_shape_are_refused() -> None:
     empty = torch.tensor([[0, 0, 0], [1, 0, 0]])
     for kind in (EmptyMask, AssertionError, ValueError):
         with pytest.raises(kind):
             masked_mean(X, empty, 1)
     assert masked_mean(X, empty).item() == 4  # but not over all
-
-
-def test_masks_of_another_shape_are_refused() -> None:
     for reduce in (masked_normalize, masked_mean):
         with pytest.raises(ValueError, match=r"\(2, 3\), \(2, 2\)"):
             reduce(X, MASK[:, :2])
