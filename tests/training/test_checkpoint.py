@@ -19,6 +19,7 @@ from infinite_rl.errors import StoreError, UsageError
 from infinite_rl.training.runs.checkpoint import is_ready, load_state, newest, ready, save, step_of
 
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 
 class Saved:
@@ -66,30 +67,6 @@ def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
     }
 
 
-def test_an_optimizer_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
-    def step(weights: Any, optimizer: Any) -> None:
-        optimizer.zero_grad()
-        (weights * torch.randn(3)).sum().backward()
-        optimizer.step()
-
-    torch.manual_seed(1)
-    weights = torch.nn.Parameter(torch.ones(3))
-    optimizer = torch.optim.AdamW([weights], lr=0.1)
-    step(weights, optimizer)
-    state = {"optimizer": optimizer.state_dict(), "random": torch.get_rng_state()}
-    path, kept = saved(tmp_path, 1, **state), weights.detach().clone()
-    step(weights, optimizer)
-
-    again = torch.nn.Parameter(kept)
-    torch.manual_seed(2)
-    other = torch.optim.AdamW([again], lr=0.5)
-    found = load_state(path)
-    other.load_state_dict(found["optimizer"])
-    torch.set_rng_state(found["random"])
-    step(again, other)
-    assert torch.equal(weights, again)
-
-
 def test_a_real_model_is_loaded_by_from_pretrained(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     from tiny_models import byte_tokenizer, qwen3
@@ -131,33 +108,28 @@ def test_the_ready_ones_come_in_the_order_of_their_steps(tmp_path: Path) -> None
         step_of(tmp_path)
 
 
-def test_only_the_last_ones_are_kept(tmp_path: Path) -> None:
+def test_only_the_last_ones_are_kept_and_one_that_is_there_is_left_as_it_is(
+    tmp_path: Path,
+) -> None:
     for step in (1, 2, 3, 4):
-        saved(tmp_path, step, keep=2)
+        saved(tmp_path, step, keep=2, note="first")
     assert names(tmp_path) == ["step_3", "step_4"]
+    assert load_state(saved(tmp_path, 4, note="second")) == {"note": "first"}
     saved(tmp_path, 5, keep=1)
     assert names(tmp_path) == ["step_5"]
     with pytest.raises(UsageError, match="keep must be at least 1"):
         saved(tmp_path, 6, keep=0)
 
 
-def test_a_checkpoint_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
-    before = saved(tmp_path, 1, note="first")
-    assert saved(tmp_path, 1, note="second") == before
-    assert load_state(before) == {"note": "first"}
-
-
-@pytest.mark.parametrize("name", ["READY", "model.safetensors", "trainer_state.pt"])
-@pytest.mark.parametrize("harm", [Path.unlink, lambda path: os.truncate(path, 1)])
-def test_a_damaged_checkpoint_is_not_ready_and_is_made_anew(
-    tmp_path: Path, name: str, harm: Callable[[Path], None]
-) -> None:
+def test_a_damaged_checkpoint_is_not_ready_and_is_made_anew(tmp_path: Path) -> None:
     saved(tmp_path, 1)
     path = saved(tmp_path, 2)
-    harm(path / name)
-    assert not is_ready(path) and newest(tmp_path) == path.with_name("step_1")
-    assert saved(tmp_path, 2, note="anew") == path and is_ready(path)
-    assert load_state(path) == {"note": "anew"}
+    for name in ("READY", "model.safetensors", "trainer_state.pt"):
+        for harm in (Path.unlink, lambda path: os.truncate(path, 1)):
+            harm(path / name)
+            assert not is_ready(path) and newest(tmp_path) == path.with_name("step_1")
+            assert saved(tmp_path, 2, note=name) == path and is_ready(path)
+            assert load_state(path) == {"note": name}
 
 
 def test_a_marker_without_files_makes_nothing_ready(tmp_path: Path) -> None:
@@ -216,7 +188,6 @@ KILLS: dict[str, tuple[Callable[[], None], Any]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("moment", KILLS)
 def test_a_kill_in_the_middle_leaves_the_one_before_as_the_newest(
     tmp_path: Path, moment: str
@@ -232,23 +203,19 @@ def test_a_kill_in_the_middle_leaves_the_one_before_as_the_newest(
     assert load_state(second) == {"note": "second"}
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_kill_after_the_rename_leaves_the_new_one_whole(tmp_path: Path) -> None:
-    saved(tmp_path, 1)
-    killed_in(tmp_path, dying_at(os, "fsync", 5))  # of the folder that holds it
-    assert [path.name for path in ready(tmp_path)] == ["step_1", "step_2"]
-    assert load_state(tmp_path / "checkpoints" / "step_2") == {"note": "half"}
-
-
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_kill_while_an_old_one_is_removed_leaves_no_half_one(tmp_path: Path) -> None:
-    saved(tmp_path, 0)
-    saved(tmp_path, 1)
-    killed_in(tmp_path, dying_at(shutil, "rmtree", 1))  # the first is that of the draft
-    assert [path.name for path in ready(tmp_path)] == ["step_1", "step_2"]
-    assert not (tmp_path / "checkpoints" / "step_0").exists()
-    saved(tmp_path, 3)
-    assert names(tmp_path) == ["step_2", "step_3"]
+def test_a_kill_after_the_rename_leaves_the_new_one_whole_and_no_half_one(tmp_path: Path) -> None:
+    for run, moment in (
+        (tmp_path / "a", dying_at(os, "fsync", 5)),  # of the folder that holds it
+        (tmp_path / "b", dying_at(shutil, "rmtree", 1)),  # of an old one; before it, of the draft
+    ):
+        saved(run, 0)
+        saved(run, 1)
+        killed_in(run, moment)
+        assert [path.name for path in ready(run)][-2:] == ["step_1", "step_2"]
+        assert load_state(run / "checkpoints" / "step_2") == {"note": "half"}
+    assert not (run / "checkpoints" / "step_0").exists()
+    saved(run, 3)
+    assert names(run) == ["step_2", "step_3"]
 
 
 def tensors(count: int) -> Any:
@@ -284,34 +251,29 @@ def test_a_disk_without_room_is_said_in_one_line(
     assert ready(tmp_path) == [first] and names(tmp_path) == ["step_1"]
 
 
-def test_a_full_disk_is_named_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(number: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StoreError, match=r"^cannot write .*/step_1: No space left on device$"):
-        saved(tmp_path, 1)
-    assert names(tmp_path) == []
-
-
-def test_a_file_system_that_cannot_sync_folders_will_do(
+def test_a_disk_or_a_folder_that_refuses_is_named_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = os.fsync
+
+    def full(number: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
 
     def files_only(number: int) -> None:
         if os.path.isdir(f"/proc/self/fd/{number}"):
             raise OSError(errno.EINVAL, "Invalid argument")
         real(number)
 
-    monkeypatch.setattr(os, "fsync", files_only)
-    assert is_ready(saved(tmp_path, 1))
-
-
-def test_a_folder_that_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "checkpoints").write_text("")
-    with pytest.raises(StoreError, match=r"^cannot write .*/step_1: (File exists|Not a directory)"):
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StoreError, match=r"^cannot write .*/step_1: No space left on device$"):
         saved(tmp_path, 1)
+    assert names(tmp_path) == []
+    monkeypatch.setattr(os, "fsync", files_only)  # a file system that cannot sync folders will do
+    assert is_ready(saved(tmp_path, 1))
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "checkpoints").write_text("")
+    with pytest.raises(StoreError, match=r"^cannot write .*/step_1: (File exists|Not a directory)"):
+        saved(tmp_path / "b", 1)
 
 
 # Loading.

@@ -37,49 +37,29 @@ def test_a_curve_holds_the_steps_and_values_of_one_kind_of_event() -> None:
         "reward": {"train": ([1, 2], [0.25, 1]), "eval": ([1], [0.5])},
         "loss": {"train": ([2], [2.5])},
     }
-
-
-def test_a_running_mean_begins_with_what_is_there() -> None:
     assert running_mean([1, 2, 6, 4], 3) == [1, 1.5, 3, 4]
     assert running_mean([], 3) == []
 
 
-@pytest.mark.parametrize("count", [1, 3, 100])
-def test_each_curve_that_is_there_becomes_a_png(tmp_path: Path, count: int) -> None:
-    pytest.importorskip("matplotlib")
-    run = run_with(tmp_path, *steps(count, reward=0.5, kl=1e-3, length=3, loss=-1.0, other=1))
-    drawn = plot(run)
-    assert [path.name for path in drawn] == ["reward.png", "kl.png", "length.png", "loss.png"]
-    for path in drawn:
-        assert path.read_bytes().startswith(PNG)
-    assert sorted(path.name for path in (run / "plots").iterdir()) == sorted(
-        path.name for path in drawn
-    )
-
-
-def test_every_curve_can_be_drawn_and_once_more(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    run = run_with(tmp_path, *steps(3, **dict.fromkeys(CURVES, 0.5)))
-    first, again = plot(run), plot(run)
-    assert first == again and [path.stem for path in again] == list(CURVES)
-
-
-def test_a_run_without_numbers_has_no_plots(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    assert plot(run_with(tmp_path, *steps(2, reward=None))) == []
-    assert not (tmp_path / "plots").exists()
-
-
-def test_drawing_needs_no_main_thread_and_no_screen(
+def test_each_curve_that_is_there_becomes_a_png(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Without a screen, in another thread, and a second time as well."""
     pytest.importorskip("matplotlib")
     monkeypatch.delenv("DISPLAY", raising=False)
-    run, drawn = run_with(tmp_path, *steps(2, reward=1)), []
-    thread = threading.Thread(target=lambda: drawn.extend(plot(run)))
-    thread.start()
-    thread.join()
-    assert len(drawn) == 1
+    assert plot(run_with(tmp_path, *steps(2, reward=None))) == []
+    assert not (tmp_path / "plots").exists()
+    for count in (1, 100):
+        run = run_with(tmp_path, *steps(count, reward=0.5, kl=1e-3, length=3, loss=-1.0, other=1))
+        drawn: list[Path] = []
+        thread = threading.Thread(target=lambda run=run, drawn=drawn: drawn.extend(plot(run)))
+        thread.start()
+        thread.join()
+        assert [path.name for path in drawn] == ["reward.png", "kl.png", "length.png", "loss.png"]
+        assert {*drawn} == {*(run / "plots").iterdir()}
+        assert all(path.read_bytes().startswith(PNG) for path in drawn)
+    run = run_with(tmp_path, *steps(3, **dict.fromkeys(CURVES, 0.5)))
+    assert [path.stem for path in plot(run)] == list(CURVES)
 
 
 def test_a_folder_that_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:

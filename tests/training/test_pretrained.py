@@ -19,7 +19,6 @@ from infinite_rl.errors import UsageError
 from infinite_rl.training.core.learner import (
     check_fit,
     context_of,
-    device_of,
     pretrained,
     pretrained_tokenizer,
 )
@@ -88,16 +87,15 @@ def test_code_that_lies_with_a_model_is_not_run_and_nobody_is_asked(
     assert not asked and not (folder / "ran").exists()
 
 
-def test_an_empty_tokenizer_that_stands_for_none_is_refused(folder: Path) -> None:
+def test_a_tokenizer_that_is_empty_or_of_another_model_is_refused(folder: Path) -> None:
     for path in folder.glob("tokenizer*"):
         path.unlink()
     with pytest.raises(UsageError, match="has no tokenizer|cannot be loaded"):
         load_tokenizer(folder)
-
-
-def test_a_tokenizer_of_another_model_is_refused(folder: Path) -> None:
     with pytest.raises(UsageError, match="ids up to 257, but its model only 100 embeddings"):
         check_fit(qwen3(vocabulary=100, eos_token_id=9, pad_token_id=9), byte_tokenizer(), "m")
+    with pytest.raises(UsageError, match="half a surrogate pair.*ud800"):
+        token_ids(byte_tokenizer(), "price: \ud800 5")
 
 
 def test_a_name_that_is_no_folder_is_said_to_be_asked_of_the_hub() -> None:
@@ -116,13 +114,3 @@ def test_a_name_that_is_no_folder_is_said_to_be_asked_of_the_hub() -> None:
 def test_how_long_a_text_may_be_is_also_said_by_models_of_text_and_pictures() -> None:
     assert context_of(transformers.Gemma3Config(text_config={"max_position_embeddings": 7})) == 7
     assert context_of(transformers.MambaConfig()) is None
-
-
-def test_a_device_that_is_not_there_is_refused() -> None:
-    with pytest.raises(UsageError, match="there is no device cuda:7"):
-        device_of("cuda:7")
-
-
-def test_half_a_surrogate_pair_is_no_text() -> None:
-    with pytest.raises(UsageError, match="half a surrogate pair.*ud800"):
-        token_ids(byte_tokenizer(), "price: \ud800 5")

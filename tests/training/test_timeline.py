@@ -88,20 +88,6 @@ def test_the_union_of_intervals_covers_each_unit_once(intervals: Any) -> None:
     assert _covered(intervals) == len(units)
 
 
-def test_steps_that_were_repeated_after_a_kill_count_once(tmp_path: Path) -> None:
-    run = folder(
-        tmp_path / "run",
-        span("train", "trainer", 0, 1, step=1),
-        span("train", "trainer", 1, 9, step=2),
-        outcomes(2, 1, 99),
-        {"kind": "resumed", "step": 1},
-        span("train", "trainer", 1, 2, step=2),
-        outcomes(2, 1, 4),
-    )
-    values = summary(read(run))
-    assert values["seconds"] == 2 and values["outcomes"]["all"]["trained"] == 4
-
-
 def test_a_running_run_can_be_read_and_invalid_spans_are_skipped(run: Path) -> None:
     before = summary(read(run))
     wrong = [
@@ -118,6 +104,9 @@ def test_a_running_run_can_be_read_and_invalid_spans_are_skipped(run: Path) -> N
     with (run / EVENTS).open("a") as file:
         file.write('{"kind": "span", "step": 3, "sta')
     assert len(read(run).spans) == 8
+    resumed = [*EVENTS_OF_A_RUN[:4], span("train", "trainer", 5, 99, step=2), outcomes(2, 1, 99)]
+    resumed += [{"kind": "resumed", "step": 1}, *EVENTS_OF_A_RUN[4:]]
+    assert summary(read(folder(run, *resumed))) == before, "steps that were repeated count once"
 
 
 def test_what_is_no_run_or_has_no_spans_is_refused_in_one_line(
@@ -150,25 +139,11 @@ def test_the_trace_is_the_format_that_perfetto_opens(run: Path, tmp_path: Path) 
     assert mark["name"] == "weights 0" and mark["s"] == "g"
 
 
-def test_hostile_names_reach_neither_the_terminal_nor_the_markup(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = folder(tmp_path / "r$un", span(HOSTILE, HOSTILE, 0, 1), span("train", "x" * 9999, 0, 1))
-    assert main(["train", "timeline", str(run)]) == 0
-    text = (run / TRACE).read_text()
-    assert text.isascii() and HOSTILE in {
-        each.get("name") for each in json.loads(text)["traceEvents"]
-    }
-    shown = capsys.readouterr().out
-    assert "\x1b" not in shown and "\u202e" not in shown and "x" * 100 not in shown
-
-
 def test_the_summary_is_printed_in_words_or_as_json(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    other = folder(
-        run.parent / "sync", span("train", "trainer", 0, 1), span("idle", "trainer", 1, 4)
-    )
+    idle = span("idle", "trainer", 1, 4)
+    other = folder(run.parent / "sync", span("train", "trainer", 0, 1), idle)
     trace = run / "t.json"
     assert main(["train", "timeline", str(run), "-o", str(trace), "--against", str(other)]) == 0
     shown = capsys.readouterr().out
@@ -186,13 +161,23 @@ def test_the_summary_is_printed_in_words_or_as_json(
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(summary(read(run))))
 
 
-def test_of_many_versions_several_share_a_line(
+def test_hostile_names_are_not_printed_and_many_versions_share_lines(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    counts = [outcomes(1, version, 1) for version in range(100)]
-    run = folder(tmp_path / "run", span("sync", "trainer", 3, 3), *counts)
+    run = folder(
+        tmp_path / "r$un",
+        span(HOSTILE, HOSTILE, 3, 3),
+        span("train", "x" * 9999, 3, 3),
+        *(outcomes(1, version, 1) for version in range(100)),
+    )
     assert main(["train", "timeline", str(run)]) == 0
+    text = (run / TRACE).read_text()
+    assert text.isascii() and HOSTILE in {
+        each.get("name") for each in json.loads(text)["traceEvents"]
+    }
     shown = capsys.readouterr().out
+    assert "\x1b" not in shown and "\u202e" not in shown and "x" * 100 not in shown
     assert shown.count("version ") == 20 and "version 95 to 99: trained 5," in shown
-    assert summary(read(run))["idle"] == {"trainer": 0}, "a run of one moment"
-    assert math.isfinite(summary(read(run))["overlap"]["of_training"])
+    values = summary(read(run))
+    assert values["idle"] == {"other": 0}, "a run of one moment"
+    assert math.isfinite(values["overlap"]["of_training"])

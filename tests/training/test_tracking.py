@@ -64,58 +64,41 @@ def scalars(folder: Path) -> dict[str, list[tuple[int, float]]]:
     }
 
 
-def test_tensorboard_holds_the_numbers_and_nothing_else(tmp_path: Path) -> None:
+def test_tensorboard_holds_the_numbers_and_drops_the_steps_that_a_resumed_run_does_again(
+    tmp_path: Path,
+) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("tensorboard")
     with tracking(["tensorboard"], tmp_path, CONFIG) as log:
         log(1, {"train/reward": 0.25, "note": "x", "flag": True, "none": None})
         log(2, {"train/reward": 1})
-    assert scalars(tmp_path / "tensorboard") == {"train/reward": [(1, 0.25), (2, 1.0)]}
+        log(3, {"train/reward": 2})
+    with tracking(["tensorboard"], tmp_path, CONFIG, resumed_at=1) as log:
+        log(2, {"train/reward": 20})
+    assert scalars(tmp_path / "tensorboard") == {"train/reward": [(1, 0.25), (2, 20.0)]}
     files = [path.read_bytes() for path in (tmp_path / "tensorboard").iterdir()]
     assert b"tiny" in b"".join(files) and b"in-the-config" not in b"".join(files)
 
 
-def test_tensorboard_drops_the_steps_that_a_resumed_run_does_again(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    pytest.importorskip("tensorboard")
-    with tracking(["tensorboard"], tmp_path, CONFIG) as log:
-        for step in (1, 2, 3):
-            log(step, {"loss": float(step)})
-    with tracking(["tensorboard"], tmp_path, CONFIG, resumed_at=1) as log:
-        log(2, {"loss": 20.0})
-    assert scalars(tmp_path / "tensorboard") == {"loss": [(1, 1.0), (2, 20.0)]}
-
-
-def test_wandb_is_told_the_run_and_no_secret(tmp_path: Path, wandb: FakeWandb) -> None:
+def test_wandb_is_told_the_run_and_no_secret_and_ends_once(
+    tmp_path: Path, wandb: FakeWandb, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = tmp_path / "20260131T120000Z_1a2b3c4d"
-    with tracking(["wandb"], run, CONFIG) as log:
+    with pytest.raises(KeyError), tracking(["wandb", "wandb"], run, CONFIG) as log:
         log(1, {"train/reward": 0.5, "note": "x"})
         assert not wandb.finished
+        raise KeyError  # as where training fails
     assert wandb.logged == [(1, {"train/reward": 0.5})] and wandb.finished == 1
     assert (wandb.options["id"], wandb.options["dir"]) == (run.name, str(run))
     assert wandb.options["resume"] is None and wandb.options["project"] == "infinite-rl"
     assert wandb.options["config"]["model"] == "tiny"
     assert "in-the-config" not in str(wandb.options)
     assert wandb.options["settings"]["x_disable_meta"] and wandb.options["settings"]["disable_git"]
-
-
-def test_wandb_goes_on_in_the_same_run(
-    tmp_path: Path, wandb: FakeWandb, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setenv("WANDB_PROJECT", "mine")
-    with tracking(["wandb"], tmp_path, CONFIG, resumed_at=2):
+    with tracking(["wandb"], run, CONFIG, resumed_at=2):
         pass
-    assert (wandb.options["id"], wandb.options["resume"]) == (tmp_path.name, "allow")
+    assert (wandb.options["id"], wandb.options["resume"]) == (run.name, "allow")
     assert wandb.options["project"] == "mine"
-
-
-def test_wandb_ends_also_when_training_fails_and_twice_is_once(
-    tmp_path: Path, wandb: FakeWandb
-) -> None:
-    with pytest.raises(KeyError), tracking(["wandb", "wandb"], tmp_path, CONFIG) as log:
-        log(1, {"loss": 1.0})
-        raise KeyError
-    assert wandb.finished == 1 and len(wandb.logged) == 1
 
 
 def test_other_processes_track_nothing(

@@ -106,22 +106,21 @@ def test_a_reward_function_judges_the_response_and_may_ask_for_the_reference() -
         Writer(), Numbers(), ["1", "2"], ["a", "b"], reward_fn=lambda _, gold: {"reward": gold}
     )
     assert two["rewards"] == [{"reward": "a"}, {"reward": "b"}]
-    assert two["avg_response_length_correct"] is two["avg_response_length_incorrect"] is None
-
-
-def test_without_a_judge_nothing_is_right_or_wrong() -> None:
-    found = log_generations(Writer(), Numbers(), ["1"])
-    assert found["rewards"] == [{}] and found["references"] == [""]
-    assert found["avg_response_length_correct"] is found["avg_response_length_incorrect"] is None
+    nobody = log_generations(Writer(), Numbers(), ["1"])
+    assert nobody["rewards"] == [{}] and nobody["references"] == [""]
+    for found in (two, nobody):  # nothing is right or wrong
+        assert (
+            found["avg_response_length_correct"] is found["avg_response_length_incorrect"] is None
+        )
 
 
 def test_greedy_is_greedy_and_sampling_is_from_all_tokens() -> None:
-    model, tokenizer = qwen3(), byte_tokenizer()
+    model, tokenizer = qwen3().train(), byte_tokenizer()
     model.generation_config.do_sample = True  # as some models come
     found = [
         log_generations(model, tokenizer, PROMPTS, max_new_tokens=6)["responses"] for _ in range(2)
     ]
-    assert found[0] == found[1]
+    assert found[0] == found[1] and model.training, "it is left in its mode"
     seen: dict[str, Any] = {}
     model.generate = lambda **given: (
         seen.update(given) or Writer().generate(given["input_ids"], given["attention_mask"])
@@ -129,12 +128,6 @@ def test_greedy_is_greedy_and_sampling_is_from_all_tokens() -> None:
     log_generations(model, tokenizer, ["abc"], temperature=0.7, top_p=0.9)
     assert (seen["temperature"], seen["top_p"], seen["top_k"]) == (0.7, 0.9, 0)
     assert seen["do_sample"] and seen["pad_token_id"] == PAD
-
-
-def test_the_model_is_left_in_its_mode() -> None:
-    model = qwen3().train()
-    log_generations(model, byte_tokenizer(), ["abc"], max_new_tokens=2)
-    assert model.training
 
 
 def test_no_prompt_is_no_generation_and_mismatches_are_refused() -> None:
