@@ -21,6 +21,7 @@ def nodes(head: int, *others: int) -> Iterator[Any]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_memory_monitor_refresh_ms", "0")  # others may need the memory
         patch.setenv("OMP_NUM_THREADS", "1")
         patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, sys.path)]))
         cluster = Cluster(True, head_node_args={"num_cpus": head, "include_dashboard": False})

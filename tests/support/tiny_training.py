@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+import signal
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from infinite_rl.training import TrainingConfig, train
+from infinite_rl.training.runs.checkpoint import FINAL, ready, step_of
 from infinite_rl.training.runs.run_folder import read_events, read_rollouts
 
 ROWS = [
@@ -93,3 +97,30 @@ def weights(checkpoint: Path) -> dict[str, Any]:
     from safetensors.torch import load_file
 
     return load_file(checkpoint / "model.safetensors")
+
+
+def killed_after(checkpoint: Path, step: int, target: Path) -> Path:
+    """A copy of a checkpoint's run as if it had died before the checkpoint after `step`."""
+    shutil.copytree(run_of(checkpoint), target)
+    (target / FINAL).unlink(missing_ok=True)
+    for path in ready(target):
+        if step_of(path) > step:
+            shutil.rmtree(path)
+    return target
+
+
+def begun(settings: TrainingConfig) -> tuple[BaseProcess, Any]:
+    """A process that trains on `ROWS`, and a connection that receives each step that is done."""
+    from benchmarks.train_kill import PROCESSES
+
+    receiving, sending = PROCESSES.Pipe(duplex=False)
+    process = PROCESSES.Process(target=_sending_steps, args=(settings.values(), sending))
+    process.start()
+    sending.close()
+    return process, receiving
+
+
+def _sending_steps(values: Mapping[str, Any], sending: Any) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    settings = TrainingConfig.of(values)
+    train(ROWS, digits, settings, on_step=lambda step, _: sending.send(step))
