@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,47 +16,45 @@ from infinite_rl.cli import main
 from infinite_rl.training.runs import demo
 from infinite_rl.training.runs.run_folder import read_events
 
-RECIPE = demo.Recipe(rows=400, tests=100)
-ROWS = demo.make_rows(RECIPE)
+RECIPE = demo.Recipe(rows=200, tests=50)
 
 
-def test_test_prompts_share_no_number_with_those_of_training() -> None:
+@pytest.fixture(scope="module")
+def rows() -> demo.Rows:
+    return demo.make_rows(RECIPE)
+
+
+def test_rows_are_right_apart_and_follow_from_the_seed(rows: demo.Rows) -> None:
     test, sft, grpo = (
-        {demo.number_of(row) for row in part} for part in (ROWS.test, ROWS.sft, ROWS.grpo)
+        {demo.number_of(row) for row in part} for part in (rows.test, rows.sft, rows.grpo)
     )
-    assert len(test) == len(ROWS.test) == 100 and len(ROWS.sft) == len(ROWS.grpo) == 200
+    assert len(test) == len(rows.test) == 50 and len(rows.sft) == len(rows.grpo) == 100
     assert not test & (sft | grpo) and not sft & grpo
-
-
-def test_every_answer_is_the_sum_of_the_digits() -> None:
-    for row in (*ROWS.test, *ROWS.sft, *ROWS.grpo):
+    for row in (*rows.test, *rows.sft, *rows.grpo):
         assert int(row["answer"]) == sum(map(int, str(demo.number_of(row))))
+    few = demo.Recipe(rows=20, tests=5)
+    assert demo.make_rows(few) == demo.make_rows(few) != demo.make_rows(replace(few, seed=1))
 
 
-def test_three_in_ten_labels_of_sft_are_wrong_and_the_reward_says_so() -> None:
+def test_three_in_ten_labels_of_sft_are_wrong_and_the_reward_says_so(rows: demo.Rows) -> None:
     scorer = Scorer()
     passed = [
         bool(given)
-        for given in demo.compute_rewards(scorer, ROWS.sft, [row["response"] for row in ROWS.sft])
+        for given in demo.compute_rewards(scorer, rows.sft, [row["response"] for row in rows.sft])
     ]
-    assert 40 <= passed.count(False) <= 80  # 60 of 200, within three deviations
-    right = [row["response"] == f"<answer>{row['answer']}</answer>" for row in ROWS.sft]
+    assert 16 <= passed.count(False) <= 44  # 30 of 100, within three deviations
+    right = [row["response"] == f"<answer>{row['answer']}</answer>" for row in rows.sft]
     assert passed == right
     assert all(
-        scorer.judge_one(demo.sample_of(row), row["response"]).passed for row in ROWS.grpo[:9]
+        scorer.judge_one(demo.sample_of(row), row["response"]).passed for row in rows.grpo[:9]
     )
 
 
-def test_the_rows_follow_from_the_seed() -> None:
-    assert demo.make_rows(RECIPE) == ROWS
-    assert demo.make_rows(demo.Recipe(rows=400, tests=100, seed=1)) != ROWS
-
-
-def test_the_tokenizer_has_a_token_a_digit_and_gives_an_answer_back(tmp_path: Path) -> None:
-    tokenizer = demo.make_tokenizer([row["prompt"] for row in ROWS.sft])
+def test_the_tokenizer_has_a_token_a_digit_and_gives_an_answer_back(rows: demo.Rows) -> None:
+    tokenizer = demo.make_tokenizer([row["prompt"] for row in rows.sft])
     ids = tokenizer.encode("<answer>17</answer>", add_special_tokens=False)
     assert len(ids) == 4 and tokenizer.decode(ids) == "<answer>17</answer>"
-    for row in ROWS.sft:
+    for row in rows.sft:
         assert tokenizer.unk_token_id not in tokenizer.encode(row["prompt"])
 
 
