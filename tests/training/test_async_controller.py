@@ -197,7 +197,7 @@ def test_one_worker_without_staleness_takes_the_prompts_of_the_local_engine() ->
     assert versions == sorted(list(range(7)) * 3)
 
 
-def test_sampling_overlaps_training_only_with_staleness() -> None:
+def test_sampling_overlaps_training_only_with_staleness_and_no_more_than_is_in_time() -> None:
     times = {"sample": 10.0, "learn": 10.0}
     ends = []
     for staleness in (0, 1):
@@ -205,9 +205,6 @@ def test_sampling_overlaps_training_only_with_staleness() -> None:
         trained(world)
         ends.append(max(each["ended_s"] for each in world.logged("span", stage="train")))
     assert ends == [200, 110]
-
-
-def test_no_more_is_sampled_than_can_be_trained_on_in_time() -> None:
     world = World(config(max_steps=6, max_staleness=2), took=lambda m: 100.0 * (m == "learn"))
     trained(world)
     assert len({request.index for request in world.sampled}) == len(world.sampled) == 12
@@ -215,15 +212,12 @@ def test_no_more_is_sampled_than_can_be_trained_on_in_time() -> None:
     assert sum(each["prompts"] for each in early) == 6  # (max_staleness + 1) * batch_size
 
 
-def test_weights_are_published_every_prompts_per_sync() -> None:
+def test_weights_are_published_every_prompts_per_sync_and_rollouts_trained_on_again() -> None:
     world = World(config(max_steps=6, max_staleness=1, prompts_per_sync=4))
     trained(world)
     versions = [[group.version for group in batch] for batch in world.batches]
     assert versions == [[0, 0], [0, 0], [2, 2], [2, 2], [4, 4], [4, 4]]
-
-
-def test_rollouts_may_be_trained_on_again() -> None:
-    world = World(config(max_steps=6, max_staleness=1, num_iterations=2))
+    world = World(config(max_steps=6, max_staleness=1, num_iterations=2))  # rollouts, again
     trained(world)
     assert max(uses(world).values()) == 2 and len(world.sampled) < 12
     assert world.repeated == 12 - len(uses(world)), "metrics of rollouts count each once"
@@ -313,6 +307,8 @@ def test_a_worker_that_hangs_is_killed_and_replaced(method: str) -> None:
     assert lost == {**lost, "worker": worker, "why": "no answer within 60 s (worker_timeout)"}
     (span,) = world.logged("span", worker=worker, lost=True)
     assert span["ended_s"] - span["began_s"] == 60
+    slow = World(config(worker_timeout=0), took=lambda its: 1e6 * (its == method))  # no limit
+    assert trained(slow).outcomes == {"trained": 10} and not slow.killed
 
 
 @pytest.mark.parametrize("method", ["sample", "score"])
@@ -332,11 +328,6 @@ def test_a_prompt_that_loses_workers_fails_alone(method: str, hangs: bool) -> No
     assert outcomes["failed"] == 1 and outcomes["trained"] == 9 and queue.finished
     assert list(queue.failures) == ["p3"] and len(world.logged("lost")) == 3
     assert ("no answer within 60 s" if hangs else "was killed") in queue.failures["p3"]
-
-
-def test_without_a_timeout_a_worker_may_take_any_time() -> None:
-    slow = World(config(worker_timeout=0), took=lambda method: 1e6 * (method == "sample"))
-    assert trained(slow).outcomes == {"trained": 10} and not slow.killed
 
 
 @pytest.mark.parametrize("error", [asyncio.TimeoutError(), ValueError("of the reward")])
@@ -360,35 +351,27 @@ def test_a_run_without_a_chance_ends_with_one_line() -> None:
             trained(World(config(), dies=once(method)))
 
 
-def test_groups_that_a_smaller_bound_makes_too_old_are_requested_again_first() -> None:
+def test_what_a_resumed_run_cannot_train_on_is_requested_again_first() -> None:
     long = World(config(max_steps=6, max_staleness=3), took=lambda m: 9.0 * (m == "learn"))
-    trained(long)
+    trained(long, sampling="hot")
     state, size = long.states[2], len(long.states[2]["buffer"])
     assert size == 6  # of version 0 (or 1), for the steps 2 to 4
-    short = World(config(max_steps=6), batches=long.batches[:2])
-    controller = trained(short, step=2, state=state)
+    short = World(config(max_steps=6), batches=long.batches[:2])  # too old for a smaller bound
+    controller = trained(short, step=2, state=state, sampling="hot")
     assert controller.outcomes["discarded"] == size + len(state["in_flight"])
     old = {each["request"]["index"] for each in state["buffer"]}
     assert {request.index for request in short.sampled[: len(old)]} <= old | {
         request.index for request in long.sampled
     }
     assert all(group.version == step for step in (2, 3, 4, 5) for group in short.batches[step])
-
-
-def test_rollouts_of_other_sampling_settings_are_not_trained_on() -> None:
-    before = World(config(max_steps=6, max_staleness=3), took=lambda m: 9.0 * (m == "learn"))
-    trained(before, sampling="hot")
-    after = World(before.config, batches=before.batches[:2])
-    trained(after, sampling="cold", step=2, state=before.states[2])
-    assert all(group.version >= 2 for batch in after.batches[2:] for group in batch)
-
-
-def test_what_was_in_flight_when_a_run_was_killed_is_requested_together() -> None:
+    other = World(long.config, batches=long.batches[:2])  # of other sampling settings
+    trained(other, sampling="cold", step=2, state=state)
+    assert all(group.version >= 2 for batch in other.batches[2:] for group in batch)
     before = World(config(max_steps=4, batch_size=4, max_staleness=1))
     trained(before)
     state = before.states[2]
     assert len(state["in_flight"]) + len(state["buffer"]) >= 4
-    after = World(before.config, batches=before.batches[:2])
+    after = World(before.config, batches=before.batches[:2])  # in flight at a kill: together
     trained(after, sampling="other", step=2, state=state)
     assert after.logged("span", stage="rollout")[0]["prompts"] == 4
     assert all(request.attempt == 2 for request in after.sampled[:4])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,6 @@ from infinite_rl.training.runs.config import TrainingConfig
 pytest.importorskip("yaml")
 ROOT = Path(__file__).parents[2]
 RECIPES = sorted((ROOT / "configs" / "train").glob("*.yaml"))
-recipe = pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 
 # What was published, beside the recipe that aims at it (rlvr-experiments; MBPP: lm_eval).
 PUBLISHED = {
@@ -31,58 +31,29 @@ def test_there_is_a_recipe_for_each_published_figure() -> None:
     assert {path.stem for path in RECIPES} >= set(PUBLISHED)
 
 
-@recipe
-def test_a_recipe_is_a_config(path: Path) -> None:
-    config = TrainingConfig.read(path)
-    assert config.algorithm == path.stem.rpartition("_")[2]
-    assert config.model == "Qwen/Qwen3-1.7B-Base" and config.seed == 42
-    assert paths(config)
-    Scorer(**config.reward)
-
-
-@recipe
-def test_a_recipe_shows_the_published_figures_and_was_not_run(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert "Not run here" in text
-    for figure in PUBLISHED.get(path.stem, ()):
-        assert figure in text
-
-
-@recipe
-def test_an_engine_can_do_what_a_recipe_says(path: Path) -> None:
-    pytest.importorskip("trl")
-    from infinite_rl.training.engines import trl_options
-
-    config = TrainingConfig.read(path)
-    if config.engine == "trl":
-        trl_options.check(config)
-
-
-def paths(config: TrainingConfig) -> set[str]:
-    """Where a recipe's rows come from."""
-    return {config.data} if config.data else {each.path for each in config.mixture}
-
-
-def commands(path: Path) -> list[list[str]]:
+def commands(text: str) -> list[list[str]]:
     """The commands in a recipe's comments."""
-    text = re.sub(r"\\\n# *", "", path.read_text(encoding="utf-8"))
-    found = re.findall(r"^# (?:rows|run): +infinite-rl (.*?)(?:   .*)?$", text, re.M)
+    lines = re.sub(r"\\\n# *", "", text)
+    found = re.findall(r"^# (?:rows|run): +infinite-rl (.*?)(?:   .*)?$", lines, re.M)
     return [shlex.split(command) for command in found]
 
 
-@recipe
-def test_the_commands_of_a_recipe_are_commands(path: Path) -> None:
-    found = commands(path)
-    assert found
-    for command in found:
-        if command[0] in VERBS:
-            assert read(shlex.join(command)).verb
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_a_recipe_is_a_config_whose_commands_make_its_rows_and_run_it(path: Path) -> None:
+    config, text = TrainingConfig.read(path), path.read_text(encoding="utf-8")
+    assert config.algorithm == path.stem.rpartition("_")[2]
+    assert config.model == "Qwen/Qwen3-1.7B-Base" and config.seed == 42
+    Scorer(**config.reward)
+    if config.engine == "trl" and find_spec("trl"):
+        from infinite_rl.training.engines import trl_options
 
-
-@recipe
-def test_a_recipe_is_run_on_the_rows_that_it_has_made(path: Path) -> None:
-    *made, run = commands(path)
-    assert (ROOT / run[-1]).samefile(path) and run[1] == TrainingConfig.read(path).algorithm
+        trl_options.check(config)
+    assert "Not run here" in text
+    assert all(figure in text for figure in PUBLISHED.get(path.stem, ()))
+    found = commands(text)
+    assert all(read(shlex.join(command)).verb for command in found if command[0] in VERBS)
+    *made, run = found
+    assert (ROOT / run[-1]).samefile(path) and run[1] == config.algorithm
     rows = {command[-1] for command in made if command[-1].endswith(".jsonl")}
-    assert rows <= paths(TrainingConfig.read(path))
-    assert bool(rows) == bool(made)
+    paths = {config.data} if config.data else {each.path for each in config.mixture}
+    assert paths and rows <= paths and bool(rows) == bool(made)

@@ -19,7 +19,7 @@ pytest.importorskip("yaml")
 
 from infinite_rl.errors import StoreError, UsageError
 from infinite_rl.storage import Published, Transfer, fetch, list_published
-from infinite_rl.training import TrainingConfig
+from infinite_rl.training import TrainingConfig, train
 from infinite_rl.training.runs import checkpoint, publishing
 from infinite_rl.training.runs.publishing import PUBLISHED, UNPUBLISHED, Publisher
 from infinite_rl.training.runs.run_folder import RunFolder, read_events
@@ -109,17 +109,14 @@ def test_each_checkpoint_the_last_one_and_the_traces_are_published(
     assert not (folder.path / publishing.FOLDER).exists()
     sent = folder.path.name.rpartition("_")[2]
     assert published.names[0] == published.names[-1] == sent, "before the first, after the last"
-    assert published.names.index("step2") > 0
+    published.names.clear()
+    with Publisher(folder, TrainingConfig("m")) as publisher:  # where nothing is told
+        publisher.saved(save(folder, 1))
+    assert published.names == [] and not (folder.path / publishing.FOLDER).exists()
 
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
-
-
-def test_where_nothing_is_told_nothing_is_done(folder: RunFolder, published: Publishing) -> None:
-    with Publisher(folder, TrainingConfig("m")) as publisher:
-        publisher.saved(save(folder, 1))
-    assert published.names == [] and not (folder.path / publishing.FOLDER).exists()
 
 
 def test_training_does_not_wait_and_may_throw_away_what_is_on_its_way(
@@ -179,10 +176,21 @@ def test_what_failed_is_told_of_and_tried_again_at_the_next_checkpoint(
     assert "_step1: " in caplog.text and "not published:" not in caplog.text
 
 
-def test_what_could_not_be_published_is_said_in_one_line_at_the_end(
-    folder: RunFolder, tmp_path: Path, published: Publishing, caplog: pytest.LogCaptureFixture
+def test_what_could_not_be_published_is_said_in_one_line_at_the_end_without_secrets(
+    folder: RunFolder,
+    tmp_path: Path,
+    published: Publishing,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    published.fails = lambda name: True
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG")
+
+    def fails(name: str) -> bool:
+        if name == "final":
+            raise RuntimeError("refused: wJalrXUtnFEMI/K7MDENG")
+        return True
+
+    published.fails = fails
     with Publisher(folder, config(tmp_path)) as publisher:
         for step in (1, 2):
             publisher.saved(save(folder, step))
@@ -194,6 +202,8 @@ def test_what_could_not_be_published_is_said_in_one_line_at_the_end(
     left = folder.path / publishing.FOLDER
     assert names(left) == ["final", "step_1", "step_2"]
     assert (left / "final" / "model.safetensors").read_text() == "weights 2"
+    assert "RuntimeError: refused: [redacted]" in caplog.text
+    assert "wJalrXUtnFEMI" not in caplog.text + (folder.path / "events.jsonl").read_text()
 
 
 def test_no_more_wait_than_the_run_keeps(
@@ -264,29 +274,6 @@ def test_a_run_that_was_killed_publishes_what_it_owed_and_no_more(
     }
 
 
-def test_secrets_are_in_no_event_and_no_warning(
-    folder: RunFolder,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG")
-
-    def fails(*_: Any) -> Published:
-        raise RuntimeError("refused: wJalrXUtnFEMI/K7MDENG")
-
-    monkeypatch.setattr(publishing, "publish", fails)
-    with Publisher(folder, config(tmp_path)) as publisher:
-        publisher.saved(save(folder, 1))
-    assert "RuntimeError: refused: [redacted]" in caplog.text
-    assert "wJalrXUtnFEMI" not in caplog.text + (folder.path / "events.jsonl").read_text()
-
-
-def test_remove_local_needs_a_place() -> None:
-    with pytest.raises(UsageError, match="remove_local needs checkpoint_uri"):
-        TrainingConfig("m", remove_local=True)
-
-
 # With S3, and with the engine.
 
 
@@ -319,57 +306,45 @@ def test_an_unusable_destination_ends_the_run_before_it_begins(
         begun(tmp_path, "trace_uri", "s3://bucket/traces/")
 
 
-@pytest.fixture
-def training(tmp_path: Path) -> Callable[..., Path]:
-    pytest.importorskip("torch")
+def trained(model: Path, out: Path, **values: Any) -> Path:
     pytest.importorskip("transformers")
-    from tiny_models import save_tiny
+    from tiny_training import ROWS
+    from tiny_training import config as tiny
 
-    from infinite_rl.training import train
-
-    save_tiny(tmp_path / "model")
-    rows = [{"type": "math", "prompt": "1+1=", "answer": "2", "response": "2"}] * 4
-    settings = {
-        "model": str(tmp_path / "model"),
-        "out": str(tmp_path / "runs"),
-        "prompt_template": "plain",
-    }
-    settings |= {"algorithm": "sft", "batch_size": 2, "learning_rate": 1e-3}
-
-    def run(**values: Any) -> Path:
-        given = TrainingConfig.of({**settings, "max_steps": 6, "save_every": 2, **values})
-        return train(rows, None, given)
-
-    return run
+    settings = tiny(model, out / "runs", algorithm="sft", max_steps=4, **values)
+    return train(ROWS, None, settings)
 
 
 @pytest.mark.slow
 def test_the_local_engine_publishes_to_s3_and_keeps_the_newest(
-    s3: Any, training: Callable[..., Path]
+    s3: Any, model: Path, tmp_path: Path
 ) -> None:
     place = "s3://runs/checkpoints/job/"
-    found = training(checkpoint_uri=place, trace_uri="s3://runs/traces/job/", remove_local=True)
+    places = {"checkpoint_uri": place, "trace_uri": "s3://runs/traces/job/"}
+    found = trained(model, tmp_path, **places, remove_local=True)
     run = found.parent.parent.name
     assert [each.name for each in list_published(place)] == [
-        f"{run}_final", f"{run}_step2", f"{run}_step4", f"{run}_step6",
+        f"{run}_final", f"{run}_step2", f"{run}_step4",
     ]  # fmt: skip
     final = fetch(f"{place}{run}_final/")
     assert (final / "model.safetensors").read_bytes() == (found / "model.safetensors").read_bytes()
     assert checkpoint.load_state(final)
-    assert names(found.parent) == ["step_6"]
+    assert names(found.parent) == ["step_4"]
     events = read_events(fetch(f"s3://runs/traces/job/{run}/"), "train")
-    assert [event["step"] for event in events] == [1, 2, 3, 4, 5, 6]
+    assert [event["step"] for event in events] == [1, 2, 3, 4]
 
 
 @pytest.mark.slow
 def test_training_ends_well_where_s3_does_not_answer(
     s3: Any,
-    training: Callable[..., Path],
+    model: Path,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     with caplog.at_level(logging.WARNING, "infinite_rl"):
-        found = training(checkpoint_uri="s3://runs/checkpoints/job/", remove_local=True)
-    assert found.name == "step_6" and names(found.parent) == ["step_2", "step_4", "step_6"]
+        place = "s3://runs/checkpoints/job/"
+        found = trained(model, tmp_path, checkpoint_uri=place, remove_local=True)
+    assert found.name == "step_4" and names(found.parent) == ["step_2", "step_4"]
     assert sum("not published:" in record.message for record in caplog.records) == 1

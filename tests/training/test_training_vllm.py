@@ -88,30 +88,23 @@ def test_the_engine_is_created_as_the_config_says(model: Path, tmp_path: Path) -
 def test_a_group_has_the_drawn_ids_with_their_log_probs(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    groups = worker(model, tmp_path).sample(REQUESTS)
+    """Each request has its own seed and is sampled by its ids."""
+    rollout = worker(model, tmp_path)
+    groups = rollout.sample(REQUESTS)
     assert [len(group) for group in groups] == [4, 4]
     first, second = groups[0][:2]
     assert (first.ids, first.log_probs, first.finish_reason) == ([0, 7], [0.0, -3.5], "stop")
     assert (second.ids, second.text, second.finish_reason) == ([1, 7], "1!", "length")
-    monkeypatch.setattr(LLM, "lack", 1)
-    with pytest.raises(InfiniteRLError, match="no log-probability for each token"):
-        worker(model, tmp_path).sample(REQUESTS)
-
-
-def test_each_request_has_its_own_seed_and_is_sampled_by_its_ids(
-    model: Path, tmp_path: Path
-) -> None:
-    rollout = worker(model, tmp_path)
-    rollout.sample(REQUESTS)
     ((prompts, params),) = MADE[0].calls
     assert rollout._tokenizer.decode(prompts[1]["prompt_token_ids"]) == ROWS[3]["prompt"]
-    assert {(each.n, each.temperature, each.top_p, each.max_tokens) for each in params} == {
-        (4, 0.7, 1.0, 6)
-    }
-    seeds = [each.seed for each in params]
+    drawn = {(each.n, each.temperature, each.top_p, each.max_tokens) for each in params}
+    assert drawn == {(4, 0.7, 1.0, 6)}
     rollout.sample([REQUESTS[1], PromptRequest(0, "a", 1)])
-    again = [each.seed for each in MADE[0].calls[-1][1]]
-    assert again[0] == seeds[1] and len({*seeds, *again}) == 3
+    first, same = [each.seed for each in params], [each.seed for each in MADE[0].calls[-1][1]]
+    assert same[0] == first[1] and len({*first, *same}) == 3
+    monkeypatch.setattr(LLM, "lack", 1)
+    with pytest.raises(InfiniteRLError, match="no log-probability for each token"):
+        rollout.sample(REQUESTS)
 
 
 def test_new_weights_reach_all_workers_and_the_prefix_cache_is_dropped(

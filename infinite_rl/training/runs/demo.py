@@ -106,30 +106,21 @@ def demo(out: str | Path, recipe: Recipe = Recipe(), on_step: OnStep | None = No
 def sft_config(recipe: Recipe, model: Path, out: Path) -> TrainingConfig:
     """The config of SFT, which learns from the wrong labels."""
     values = {"batch_size": 48, "learning_rate": 4e-3, "weight_decay": 0.01}
-    return _config("sft", recipe.sft_steps, recipe.seed, model, out, values)
+    return _config("sft", recipe.sft_steps, recipe, model, out, values)
 
 
 def grpo_config(recipe: Recipe, model: Path, out: Path) -> TrainingConfig:
     """The config of GRPO, which begins with a checkpoint of SFT."""
     values = {"batch_size": 32, "learning_rate": 4e-4, "group_size": 8, "max_new_tokens": 6}
-    return _config("grpo", recipe.grpo_steps, recipe.seed, model, out, values)
+    return _config("grpo", recipe.grpo_steps, recipe, model, out, values)
 
 
 def _config(
-    algorithm: str, steps: int, seed: int, model: Path, out: Path, values: Mapping[str, Any]
+    algorithm: str, steps: int, recipe: Recipe, model: Path, out: Path, values: Mapping[str, Any]
 ) -> TrainingConfig:
-    return TrainingConfig(
-        str(model),
-        algorithm=algorithm,
-        out=str(out / "runs"),
-        prompt_template="plain",
-        max_steps=steps,
-        warmup_steps=20,
-        save_every=steps,
-        device="cpu",
-        seed=seed,
-        **values,
-    )
+    common = {"prompt_template": "plain", "warmup_steps": 20, "device": "cpu", "seed": recipe.seed}
+    own = {"algorithm": algorithm, "max_steps": steps, "save_every": steps, **values}
+    return TrainingConfig.of({"model": str(model), "out": str(out / "runs"), **common, **own})
 
 
 def make_rows(recipe: Recipe) -> Rows:
