@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from labelled import Tables
 
 from infinite_rl.dataset.ground_truth import score
 from infinite_rl.dataset.loaders import load
@@ -17,25 +18,21 @@ from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.verification.self_consistency import default_system_prompt
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+tables = Tables(__file__)
 REWARDS = get_reward_functions(timeout=20)
 BASE = [name for name, template in PROMPT_TEMPLATES.items() if template.frame]
 HOSTILE = "Is {x} = %s? {{ 7 * 7 }} {% raw %} {0} \\boxed{} {prompt} #### 3"
+ADD = "def add(a, b):\n    return a + b"
 MATH: Row = {"type": "math", "prompt": "What is 2 + 5?", "answer": "7", "response": "2 + 5 = 7"}
 GSM8K: Row = {
-    "type": "gsm8k",
-    "prompt": "Three of 5 each?",
-    "answer": "15",
+    **{"type": "gsm8k", "prompt": "Three of 5 each?", "answer": "15"},
     "response": "3 * 5 = <<3*5=15>>15\n#### 15",
 }
 BOXED: Row = {**MATH, "prompt": "Half?", "answer": "1/2", "response": "\\boxed{1/2}\n\n$1/2$"}
-TESTS = '{"tests": ["assert add(1, 2) == 3"]}'
-ADD = "def add(a, b):\n    return a + b"
 MBPP: Row = {
-    "type": "mbpp",
     "prompt": "Add.\nYour code should pass these tests:\n\nassert add(1, 2) == 3",
-    "answer": TESTS,
-    "response": ADD,
-    "language": "python",
+    **{"type": "mbpp", "answer": '{"tests": ["assert add(1, 2) == 3"]}'},
+    **{"response": ADD, "language": "python"},
 }
 TOLD: Row = {"type": "instruction", "prompt": "No commas.", "answer": "[]", "response": "Well."}
 
@@ -44,51 +41,20 @@ def row_for(name: str) -> Row:
     return MBPP if PROMPT_TEMPLATES[name].language else MATH
 
 
-# --- the texts, as they are published
+# --- the texts
 
 
-def test_qwen_is_chatml_with_a_box() -> None:
-    found = render_prompt("qwen", MATH)
-    assert found.text == (
-        "<|im_start|>system\nPlease reason step by step, and put your final answer within "
-        "\\boxed{}.<|im_end|>\n<|im_start|>user\nWhat is 2 + 5?<|im_end|>\n<|im_start|>assistant\n"
-    )
-    assert "<|im_end|>" in found.stop
-
-
-def test_question_answer_is_what_lm_eval_asks() -> None:
-    found = render_prompt("question_answer", MATH, few_shot=[GSM8K])
-    assert found.text == (
-        "Question: Three of 5 each?\nAnswer: 3 * 5 = <<3*5=15>>15\n#### 15\n\n"
-        "Question: What is 2 + 5?\nAnswer:"
-    )
-    assert "\nQuestion:" in found.stop
-
-
-def test_mbpp_is_what_lm_eval_asks() -> None:
+@tables
+def test_a_template_renders_the_text_as_it_is_published(
+    name: str, row: str, example: str, text: str, stop: str
+) -> None:
     other = {**MBPP, "prompt": "Sum.\nYour code should pass these tests:\n\nassert add(2, 2) == 4"}
-    found = render_prompt("mbpp", MBPP, few_shot=[other])
-    expert = "You are an expert Python programmer, and here is your task: "
-    assert found.text == (
-        f"{expert}{other['prompt']}\n[BEGIN]\n{ADD}\n[DONE]\n\n{expert}{MBPP['prompt']}\n[BEGIN]\n"
-    )
-    assert "[DONE]" in found.stop
-
-
-def test_r1_zero_is_a_conversation_whose_thinking_is_opened() -> None:
-    found = render_prompt("r1_zero", MATH, few_shot=[GSM8K])
-    told, rest = found.text.split("\n", 1)
-    assert told.startswith("A conversation between User and Assistant.")
-    assert rest == (
-        "User: Three of 5 each?\n"
-        "Assistant: <think> 3 * 5 = <<3*5=15>>15 </think> <answer>15</answer>\n"
-        "User: What is 2 + 5?\nAssistant: <think>"
-    )
+    known = {"math": MATH, "gsm8k": GSM8K, "mbpp": MBPP, "sum": other, "told": TOLD}
+    found = render_prompt(name, known[row], few_shot=[known[example]] if example else [])
+    assert found.text == text and (stop in found.stop if stop else not found.stop)
 
 
 def test_every_base_template_keeps_prompts_instructions_and_examples_as_they_are() -> None:
-    for name in ("plain", "humaneval"):
-        assert render_prompt(name, MBPP).text == MBPP["prompt"]
     for name in BASE:
         row = row_for(name)
         hostile, example = ({**row, "prompt": f"{HOSTILE} {n}"} for n in (1, 2))
@@ -135,36 +101,27 @@ def test_an_answer_or_a_program_in_the_form_of_the_template_passes() -> None:
         assert marks(MBPP, name) == ("passed", 1.0), name
 
 
-def test_tagged_programs_are_shown_bare_if_the_template_wants_them_bare() -> None:
-    response = f"So:\n{tagged(fenced(ADD, 'python'))}"
-    coding = {**MBPP, "type": "coding", "response": response}
+def test_an_example_is_shown_in_the_form_of_the_template_and_is_not_the_task() -> None:
+    tagged_program = f"So:\n{tagged(fenced(ADD, 'python'))}"
+    coding = {**MBPP, "type": "coding", "response": tagged_program}
     assert PROMPT_TEMPLATES["mbpp"].shown(sample_of(coding)) == f"{ADD}\n[DONE]"
-
-
-def test_an_example_must_have_a_response_and_must_not_be_the_task() -> None:
-    with pytest.raises(UsageError, match=r"needs a response: 'What is 3 \+ 3\?'"):
-        render_prompt(
-            "plain", MATH, few_shot=[{**MATH, "prompt": "What is 3 + 3?", "response": " "}]
-        )
-    with pytest.raises(UsageError, match="gives the task itself away"):
-        render_prompt("plain", MATH, few_shot=[MATH])
-
-
-def test_instructions_to_follow_say_their_form_themselves() -> None:
-    assert render_prompt("qwen", TOLD).text.startswith("<|im_start|>user\nNo commas.")
     assert PROMPT_TEMPLATES["chat"].shown(sample_of(TOLD)) == "Well."
+    silent = {**MATH, "prompt": "What is 3 + 3?", "response": " "}
+    for example, says in (
+        (silent, r"needs a response: 'What is 3 \+ 3\?'"),
+        (MATH, "gives the task itself away"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            render_prompt("plain", MATH, few_shot=[example])
 
 
 # --- stops
 
 
-def test_a_response_ends_at_the_first_stop_string() -> None:
+def test_a_response_is_what_the_prompt_begins_up_to_the_first_stop_string() -> None:
     prompt = RenderedPrompt("", ("[DONE]", "\nQuestion:"))
     assert prompt.response("7\nQuestion: 8? [DONE]") == prompt.response("7") == "7"
     assert RenderedPrompt("").response("7\nQuestion:") == "7\nQuestion:"
-
-
-def test_what_the_prompt_has_begun_is_judged_with_the_completion() -> None:
     prompt = render_prompt("r1_zero", GSM8K)
     said = prompt.response(" <answer>14</answer>? No. </think> <answer>15</answer>\nUser: And?")
     assert said == "<think> <answer>14</answer>? No. </think> <answer>15</answer>"
@@ -289,24 +246,23 @@ def test_chat_is_the_tokenizers_own_template_up_to_where_the_model_speaks() -> N
     ]
     said = "".join(f"<|im_start|>{role}\n{text}<|im_end|>\n" for role, text in turns)
     assert found == RenderedPrompt(f"{said}<|im_start|>assistant\n")
-
-
-def test_chat_leaves_braces_of_a_prompt_as_they_are() -> None:
-    found = render_prompt("chat", {**MATH, "prompt": HOSTILE}, tokenizer_of(QWEN), system=HOSTILE)
-    assert found.text.count(HOSTILE) == 2
+    found = render_prompt("chat", {**MATH, "prompt": HOSTILE}, tokenizer, system=HOSTILE)
+    assert found.text.count(HOSTILE) == 2, "braces stay as they are"
+    told = ids(tokenizer, render_prompt("chat", MATH, tokenizer).text)
+    start, end = map(tokenizer.convert_tokens_to_ids, ("<|im_start|>", "<|im_end|>"))
+    assert (told.count(start), told.count(end)) == (3, 2), "single tokens, once a turn"
 
 
 def test_the_end_of_a_turn_stops_a_model_whose_own_end_of_text_is_another() -> None:
-    base, tuned = (tokenizer_of(QWEN, eos=eos) for eos in ("<|endoftext|>", "<|im_end|>"))
-    assert render_prompt("chat", MATH, base).stop == ("<|im_end|>",)
-    assert render_prompt("chat", MATH, tuned).stop == ()
-    assert render_prompt("chat", MATH, tokenizer_of(LLAMA, bos=True)).stop == ("<|eot|>",)
-
-
-def test_a_template_that_shows_no_answers_of_the_model_names_no_end_of_a_turn() -> None:
     blind = QWEN.replace("messages %}", "messages if message.role != 'assistant' %}")
     assert blind != QWEN
-    assert render_prompt("chat", MATH, tokenizer_of(blind)).stop == ()
+    for tokenizer, stop in (
+        (tokenizer_of(QWEN), ("<|im_end|>",)),
+        (tokenizer_of(QWEN, eos="<|im_end|>"), ()),
+        (tokenizer_of(LLAMA, bos=True), ("<|eot|>",)),
+        (tokenizer_of(blind), ()),  # it shows no answers of the model
+    ):
+        assert render_prompt("chat", MATH, tokenizer).stop == stop
 
 
 def test_a_template_without_a_system_role_gets_the_instructions_in_the_first_task() -> None:
@@ -314,52 +270,41 @@ def test_a_template_without_a_system_role_gets_the_instructions_in_the_first_tas
     assert found.text.startswith("<|im_start|>user\nBe brief.\n\nWhat is 2 + 5?<|im_end|>")
 
 
-def test_a_template_that_fails_is_one_clear_line() -> None:
-    broken = tokenizer_of("{{- raise_exception('roles must\nalternate') }}")
-    with pytest.raises(UsageError, match="template cannot be applied: roles must alternate$"):
-        render_prompt("chat", MATH, broken)
-
-
-def test_a_template_may_fail_in_any_way() -> None:
-    for template in (
-        "{% for n in range(10 ** 9) %}.{% endfor %}",
-        "{{ 1 / 0 }}",
-        "{% for n in %}",
-        "{{ 'a' + 1 }}",
+def test_a_template_may_fail_in_any_way_and_that_is_one_clear_line() -> None:
+    for template, says in (
+        ("{{- raise_exception('roles must\nalternate') }}", "roles must alternate$"),
+        ("{% for n in range(10 ** 9) %}.{% endfor %}", "."),
+        ("{{ 1 / 0 }}", "."),
+        ("{% for n in %}", "."),
+        ("{{ 'a' + 1 }}", "."),
     ):
-        with pytest.raises(UsageError, match="the tokenizer's chat template cannot be applied: ."):
+        with pytest.raises(
+            UsageError, match=f"the tokenizer's chat template cannot be applied: {says}"
+        ):
             render_prompt("chat", MATH, tokenizer_of(template))
 
 
 OPENING = QWEN.replace("assistant\n' }}{%- endif", "assistant\n<think>\n' }}{%- endif")
 
 
-def test_thinking_that_the_template_opens_is_judged_with_the_completion() -> None:
+def test_thinking_that_the_template_opens_is_judged_and_learnt_once() -> None:
     assert OPENING != QWEN
     found = render_prompt("chat", MATH, tokenizer_of(OPENING))
     assert found.opened_thinking == "<think>\n" and found.text.endswith(found.opened_thinking)
     assert found.response("6? 7.\n</think>\n\n7") == "<think>\n6? 7.\n</think>\n\n7"
 
-
-def test_thinking_that_the_template_opens_is_learnt_once() -> None:
     tokenizer = tokenizer_of(OPENING, eos="<|im_end|>")
     examples = pytest.importorskip("infinite_rl.training.core.encoding").examples
-    row = {**MATH, "response": f"<think>\n2 + 5.\n</think>\n\n{tagged('7')}"}
-    (found,) = examples([row], tokenizer, "chat", 1_000)
-    assert tokenizer.decode(found.prompt + found.response).endswith(
-        f"<|im_start|>assistant\n{row['response']}<|im_end|>"
+    thinking = {**MATH, "response": f"<think>\n2 + 5.\n</think>\n\n{tagged('7')}"}
+    plain = {**MATH, "response": f"2 + 5 = 7, so {tagged('7')}"}
+    thought, bare = examples([thinking, plain], tokenizer, "chat", 1_000)
+    assert tokenizer.decode(thought.prompt + thought.response).endswith(
+        f"<|im_start|>assistant\n{thinking['response']}<|im_end|>"
     )
-
-
-def test_a_response_without_thinking_passes_where_the_template_opens_it() -> None:
-    tokenizer = tokenizer_of(OPENING, eos="<|im_end|>")
-    examples = pytest.importorskip("infinite_rl.training.core.encoding").examples
-    row = {**MATH, "response": f"2 + 5 = 7, so {tagged('7')}"}
-    (found,) = examples([row], tokenizer, "chat", 1_000)
-    learnt = tokenizer.decode(found.response).removesuffix("<|im_end|>")
-    said = render_prompt("chat", row, tokenizer).response(learnt)
-    assert said == f"<think>\n\n</think>\n\n{row['response']}"
-    assert score(sample_of(row), said, REWARDS).status == "passed"
+    learnt = tokenizer.decode(bare.response).removesuffix("<|im_end|>")
+    said = render_prompt("chat", plain, tokenizer).response(learnt)
+    assert said == f"<think>\n\n</think>\n\n{plain['response']}"
+    assert score(sample_of(plain), said, REWARDS).status == "passed"
 
 
 def test_a_text_begins_with_the_tokenizers_first_token_once() -> None:
@@ -380,10 +325,3 @@ def test_prompt_and_answer_tokenised_apart_are_the_tokens_of_the_whole() -> None
             apart = ids(tokenizer, text) + ids(tokenizer, answer)
             assert apart == ids(tokenizer, text + answer), name
             assert tokenizer.decode(apart) == text + answer
-
-
-def test_special_tokens_of_a_template_are_single_tokens_and_stand_once_a_turn() -> None:
-    tokenizer = tokenizer_of(QWEN)
-    found = ids(tokenizer, render_prompt("chat", MATH, tokenizer).text)
-    start, end = map(tokenizer.convert_tokens_to_ids, ("<|im_start|>", "<|im_end|>"))
-    assert (found.count(start), found.count(end)) == (3, 2)
