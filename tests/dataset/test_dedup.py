@@ -92,12 +92,15 @@ def test_names_and_words_do_not_make_another_task_and_numbers_and_telling_words_
     assert removed(PENS, PENS.replace("12", "13"), numbers="ignore") == [2]
 
 
-def test_whole_clauses_may_move() -> None:
+def test_whole_clauses_may_move_and_what_swaps_its_place_makes_another_task() -> None:
     one = "Ann has 3 pears. Tom has 5 ripe apples. Who of the two has more fruit in the basket?"
     other = "Tom has 5 ripe apples. Ann has 3 pears. Who of the two has more fruit in the basket?"
     swapped = "Ann has 5 pears. Tom has 3 ripe apples. Who of the two has more fruit in the basket?"
-    assert removed(one, other) == [2]
-    assert removed(one, swapped) == []
+    assert removed(one, other, swapped) == [2]
+    one = "Tom has 3 old pens, and Ann has 5. How many pens does Tom have if Ann gives him all?"
+    swapped = "Ann has 3 old pens, and Tom has 5. How many pens does Tom have if Ann gives him all?"
+    moved = "Ann has 5, and Tom has 3 old pens. How many pens does Tom have if Ann gives him all?"
+    assert removed(one, swapped, moved, answer="") == [3]
 
 
 def test_in_a_short_prompt_any_other_word_makes_another_task() -> None:
@@ -107,8 +110,10 @@ def test_in_a_short_prompt_any_other_word_makes_another_task() -> None:
         ("Find the first hexagonal character in the string.", "non-hexagonal"),
     ):
         changed = one.replace("hexagonal", other).replace("word", other)
-        assert removed(one, changed) == []
-        assert removed(one, one.replace(" the ", " a ", 1)) == [2]
+        assert removed(one, changed, one.replace(" the ", " a ", 1)) == [3]
+    tests = '{"tests": ["assert peak([1, 9, 3]) == 9", "assert peak([-4, -5]) == -4"]}'
+    one, other = "Find the peak of the given list of numbers.", "Find the peak of the array."
+    assert removed(one, other, answer=tests, threshold=0.4) == [2], "the same tests vouch for it"
 
 
 def test_another_answer_makes_another_task_unless_the_prompt_is_equal() -> None:
@@ -133,43 +138,21 @@ def test_of_a_worked_solution_the_final_answer_is_compared() -> None:
     ]
 
 
-@pytest.mark.parametrize("answer", ["", "yes", "(B)", "x + y"])
-def test_if_no_answer_vouches_another_word_makes_another_task(answer: str) -> None:
-    cow, hen = (row(ANIMALS.format(name, name), answer=answer) for name in ("cow", "hen"))
-    fillers = row(cow["prompt"].replace("the farm", "a farm"), answer=answer)
-    assert duplicates([cow, hen]) == []
-    assert [one.row for one in duplicates([cow, fillers])] == [2]
-    assert [one.row for one in duplicates([cow, hen], loose=True)] == [2]
-
-
-def test_instructions_say_how_to_answer_and_not_what() -> None:
+def test_if_no_answer_vouches_another_word_makes_another_task() -> None:
+    cow, hen = (ANIMALS.format(name, name) for name in ("cow", "hen"))
+    fillers = cow.replace("the farm", "a farm")
+    for answer in ("", "yes", "(B)", "x + y"):
+        assert removed(cow, hen, fillers, answer=answer) == [3]
+        assert removed(cow, hen, answer=answer, loose=True) == [2]
     checks = '[{"instruction_id": "length_constraints:number_words", "kwargs": {"num_words": 3}}]'
-    cow, hen = (
-        row(ANIMALS.format(name, name), answer=checks, type="instruction")
-        for name in ("cow", "hen")
-    )
-    assert duplicates([cow, hen]) == []
+    told = [row(prompt, answer=checks, type="instruction") for prompt in (cow, hen)]
+    assert duplicates(told) == [], "instructions say how to answer and not what"
 
 
-def test_without_an_answer_names_that_swap_places_make_another_task() -> None:
-    one = "Tom has 3 old pens, and Ann has 5. How many pens does Tom have if Ann gives him all?"
-    swapped = "Ann has 3 old pens, and Tom has 5. How many pens does Tom have if Ann gives him all?"
-    moved = "Ann has 5, and Tom has 3 old pens. How many pens does Tom have if Ann gives him all?"
-    assert removed(one, swapped, moved, answer="") == [3]
-
-
-@pytest.mark.parametrize("prompt", [PENS, "Write a function to find the nth hexagonal number."])
-def test_a_preface_makes_no_other_task(prompt: str) -> None:
-    rows = [row(prompt), row(f"Please solve this task. {prompt} Think step by step.")]
-    assert [one.row for one in duplicates(rows)] == [2]
-    assert duplicates([row(prompt, answer=""), row(f"{prompt} In French.", answer="")]) == []
-
-
-def test_the_same_tests_vouch_for_a_short_prompt() -> None:
-    tests = '{"tests": ["assert peak([1, 9, 3]) == 9", "assert peak([-4, -5]) == -4"]}'
-    one, other = "Find the peak of the given list of numbers.", "Find the peak of the array."
-    found = duplicates([row(one, answer=tests), row(other, answer=tests)], threshold=0.4)
-    assert [duplicate.row for duplicate in found] == [2]
+def test_a_preface_makes_no_other_task() -> None:
+    for prompt in (PENS, "Write a function to find the nth hexagonal number."):
+        assert removed(prompt, f"Please solve this task. {prompt} Think step by step.") == [2]
+        assert removed(prompt, f"{prompt} In French.", answer="") == []
 
 
 def test_loosely_the_same_are_other_words_and_answers_but_no_other_numbers() -> None:

@@ -30,26 +30,21 @@ def own(mixture: Mixture) -> list[str]:
 A, B = source("apple"), source("berry")
 
 
-def test_sequential_leaves_everything_as_it_is_and_cuts_by_count() -> None:
-    found = mix([source("apple", 3), source("berry", 4)], "sequential")
-    assert own(found) == ["a0", "a1", "a2", "b0", "b1", "b2", "b3"]
-    short = Source(source("apple").rows, count=2, name="apple")
+def test_the_mode_and_the_seed_decide_the_order_on_every_machine() -> None:
+    few = [source("apple", 3), source("berry", 4)]
+    assert own(mix(few, "sequential")) == ["a0", "a1", "a2", "b0", "b1", "b2", "b3"]
+    short = Source(A.rows, count=2, name="apple")
     assert own(mix([short, B], "sequential", count=4)) == ["a0", "a1", "b0", "b1"]
-
-
-@pytest.mark.parametrize("mode", ["shuffled", "weighted"])
-def test_every_row_comes_once_in_an_order_that_the_seed_decides(mode: Any) -> None:
-    found = mix([A, B], mode, seed=1)
-    assert sorted(own(found)) == sorted([f"{name}{n}" for name in "ab" for n in range(10)])
-    assert own(mix([A, B], mode, seed=1)) == own(found) == own(found)
-    assert own(mix([A, B], mode, seed=2)) != own(found)
-    assert own(found) != sorted(own(found))
-
-
-def test_the_order_is_the_same_on_every_machine_and_version() -> None:
     assert own(mix([source("apple", 5)], seed=7)) == ["a2", "a4", "a3", "a0", "a1"]
     drawn = mix([source("apple", 4), source("berry", 4)], "weighted", seed=7)
     assert own(drawn) == ["b0", "b2", "b1", "a0", "b3", "a3", "a2", "a1"]
+    for mode in ("shuffled", "weighted"):
+        found = own(mix([A, B], mode, seed=1))
+        assert sorted(found) == [f"{name}{n}" for name in "ab" for n in range(10)] != found
+        assert own(mix([A, B], mode, seed=1)) == found != own(mix([A, B], mode, seed=2))
+    some = own(mix([Source(A.rows, count=4, name="apple"), B], seed=1))
+    taken = [name for name in some if name[0] == "a"]
+    assert (len(taken), len(some)) == (4, 14) and sorted(taken) != ["a0", "a1", "a2", "a3"]
 
 
 def test_weights_are_shares_of_the_draws_and_count_for_those_that_are_left() -> None:
@@ -68,68 +63,32 @@ def test_a_source_is_shuffled_alike_whatever_stands_beside_it() -> None:
     assert [name for name in kept if name[0] == "a"] == [f"a{n}" for n in range(10)]
 
 
-def test_a_count_of_a_source_takes_so_many_of_it_at_random() -> None:
-    short = Source(A.rows, count=4, name="apple")
-    found = own(mix([short, B], seed=1))
-    taken = [name for name in found if name[0] == "a"]
-    assert len(taken) == 4 and len(found) == 14
-    assert sorted(taken) != ["a0", "a1", "a2", "a3"]
-
-
-def test_the_same_source_twice_does_not_collide(tmp_path: Path) -> None:
+def test_rows_that_are_alike_and_sources_twice_have_ids_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "apple.jsonl"
     rows.write(mix([A], "sequential"), path)
     found = mix([Source(path), Source(path)], "sequential", count=None)
     assert len(set(found.ids)) == 20
     assert found.ids[0] == "apple/a0" and found.ids[10] == "apple#2/a0"
     assert [row["mix_id"] for row in found] == list(found.ids)
-
-
-def test_rows_that_are_alike_have_ids_of_their_own() -> None:
     row = {"type": "math", "prompt": "1?", "answer": "1", "response": "", "id": "x"}
     found = mix([Source([row, row, {"text": "no sample"}, {"text": "no sample"}], name="s")])
-    assert len(set(found.ids)) == 4
-    assert {"s/x", "s/x#2"} < set(found.ids)
+    assert len(set(found.ids)) == 4 and {"s/x", "s/x#2"} < set(found.ids)
     items = [{"id": name} for name in ("x", "x", "x#2", "x", "x#2")]
     found = mix([Source(items, name="s")], "sequential")
     assert len(set(found.ids)) == 5 and found.ids[:2] == ["s/x", "s/x#2"]
     assert own(mix([Source(items, name="s")], order=found.ids)) == own(found)
 
 
-def test_the_rows_read_are_counted_and_shown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_order_gives_the_mixture_that_wrote_it_and_names_rows() -> None:
     counts: list[int] = []
-    mix([A, B], on_row=counts.append)
-    assert counts == list(range(1, 21))
-    monkeypatch.setattr("infinite_rl.cli.terminal.LINE_EVERY_S", 0)
-    rows.write(mix([A]), tmp_path / "a.csv")
-    assert cli.main(["data", "mix", str(tmp_path / "a.csv"), "-o", str(tmp_path / "b.csv")]) == 0
-    shown = capsys.readouterr().err
-    assert "rows read: 10" in shown and "rows written: 10" in shown
-
-
-def test_an_order_file_that_a_mixture_wrote_gives_that_mixture(tmp_path: Path) -> None:
-    twice = [A, A, B]
-    first = mix(twice, "weighted", seed=9, count=17)
-    again = mix(twice, order=first.ids)
+    first = mix([A, A, B], "weighted", seed=9, count=17, on_row=counts.append)
+    again = mix([A, A, B], order=first.ids)
     assert own(again) == own(first) and again.ids == first.ids
-
-
-def test_an_order_may_name_rows_by_their_own_ids_where_only_one_source_has_them() -> None:
-    found = mix([A, B], order=["b3", "apple/a1", "b3"])
+    assert counts == list(range(1, 31))
+    found = mix([A, B], order=["b3", "apple/a1", "b3"])  # by own ids, if one source has them
     assert own(found) == ["b3", "a1", "b3"]
-    assert [(part.name, part.taken, part.distinct) for part in found.coverage] == [
-        ("apple", 1, 1),
-        ("berry", 2, 1),
-    ]
-    with pytest.raises(UsageError, match="several sources have it"):
-        mix([A, A], order=["a1"])
-
-
-def test_an_unknown_id_is_an_error_or_is_reported() -> None:
-    with pytest.raises(UsageError, match="1 of the order's 2 ids are in no source: 'zz'"):
-        mix([A], order=["a1", "zz"])
+    counted = [(part.name, part.taken, part.distinct) for part in found.coverage]
+    assert counted == [("apple", 1, 1), ("berry", 2, 1)]
     found = mix([A], order=["a1", "zz"], allow_unknown=True)
     assert own(found) == ["a1"]
     assert found.ordered and (found.ordered.lines, found.ordered.unknown) == (2, 1)
@@ -149,15 +108,6 @@ def test_an_order_of_its_own_is_that_sources_alone() -> None:
     assert own(mix([source("apple", order=["a7", "a1", "a3"], count=2)])) == ["a7", "a1"]
     found = mix([source("apple", order=["a1"]), source("apple", order=["a1", "a2"])], "sequential")
     assert found.ids == ["apple/a1", "apple#2/a1", "apple#2/a2"]
-    with pytest.raises(UsageError) as refused:
-        mix([source("apple", order=["a1", "b1", "a2", "zz"]), B])
-    said = str(refused.value)
-    assert "of the 4 ids in the order of apple 2 are known, 2 are in none of its rows" in said
-    assert "'b1', 'zz'" in said
-    contradictions: tuple[dict[str, Any], ...] = ({"order": ["a1"]}, {"by": "n"})
-    for more in contradictions:
-        with pytest.raises(UsageError, match="a source's own"):
-            mix([source("apple", order=["a1"])], **more)
 
 
 def rated(*rates: object) -> Source:
@@ -176,18 +126,17 @@ def test_a_curriculum_goes_from_easy_to_hard_within_its_band() -> None:
     assert first != own(mix([equal], by="pass_rate", seed=2))
 
 
-def test_a_row_without_its_number_is_an_error() -> None:
-    for rate in (
+def test_what_cannot_be_mixed_is_refused() -> None:
+    numberless = (
         *("", "high", None, float("nan"), "inf", True, [0.5], "1_0", "٠٫٥", "١", "0x1", b"1"),
         10**400,
-    ):
-        with pytest.raises(UsageError, match="row 2 of r holds .*, no number, in 'pass_rate'"):
-            mix([rated(0.5, rate)], by="pass_rate")
-    with pytest.raises(UsageError, match="row 1 of apple has no column 'pass_rate'"):
-        mix([A], by="pass_rate")
-
-
-def test_arguments_that_contradict_each_other_are_refused() -> None:
+    )
+    malformed = (
+        *("a.csv:x", "a.csv:1:x", "a.csv:1:2.5", "a.csv:", "a.csv::", "a.csv:1_0"),
+        *("a.csv:1:1_0", "a.csv:٣", "a.csv:1:٣", "a.csv:1:-", "a.csv:1e999"),
+    )
+    unknown = source("apple", order=["a1", "b1", "a2", "zz"])
+    ordered = source("apple", order=["a1"])
     calls: tuple[tuple[str, Callable[[], object]], ...] = (
         ("mode must be one of", lambda: mix([A], "braided")),  # type: ignore[arg-type]
         ("count must be at least 1", lambda: mix([A], count=0)),
@@ -203,18 +152,25 @@ def test_arguments_that_contradict_each_other_are_refused() -> None:
             "weighted, not shuffled: apple has the weight 2",
             lambda: mix([source("apple", weight=2)]),
         ),
+        ("several sources have it", lambda: mix([A, A], order=["a1"])),
+        ("1 of the order's 2 ids are in no source: 'zz'", lambda: mix([A], order=["a1", "zz"])),
+        (
+            "of the 4 ids in the order of apple 2 are known, 2 are in none of its rows: 'b1', 'zz'",
+            lambda: mix([unknown, B]),
+        ),
+        ("a source's own", lambda: mix([ordered], order=["a1"])),
+        ("a source's own", lambda: mix([ordered], by="n")),
+        ("row 1 of apple has no column 'pass_rate'", lambda: mix([A], by="pass_rate")),
+        ("at least 0", lambda: Source([], count=-1)),
+        *(
+            ("row 2 of r holds .*, no number, in 'pass_rate'", partial(mix, [one], by="pass_rate"))
+            for one in (rated(0.5, rate) for rate in numberless)
+        ),
         *(
             ("must be above 0", partial(Source, [], weight))
             for weight in (0.0, -1.0, float("nan"), float("inf"))
         ),
-        ("at least 0", lambda: Source([], count=-1)),
-        *(
-            ("is no source", partial(Source.parse, text))
-            for text in (
-                *("a.csv:x", "a.csv:1:x", "a.csv:1:2.5", "a.csv:", "a.csv::", "a.csv:1_0"),
-                *("a.csv:1:1_0", "a.csv:٣", "a.csv:1:٣", "a.csv:1:-", "a.csv:1e999"),
-            )
-        ),
+        *(("is no source", partial(Source.parse, text)) for text in malformed),
     )
     assert_none(unlike(calls))
 
@@ -222,25 +178,31 @@ def test_arguments_that_contradict_each_other_are_refused() -> None:
 def test_a_source_can_be_written_in_one_word(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x:2").touch()
-    assert Source.parse("a.csv") == Source("a.csv")
-    assert Source.parse("a.csv:3") == Source("a.csv", 3)
-    assert Source.parse("a.csv:0.5:100") == Source("a.csv", 0.5, 100)
-    assert Source.parse("a.csv::100") == Source("a.csv", 1, 100)
-    assert Source.parse("dir:with/a.csv:2") == Source("dir:with/a.csv", 2)
-    assert Source.parse("x:2") == Source("x:2"), "a file of this name is there"
+    for text, parsed in (
+        ("a.csv", Source("a.csv")),
+        ("a.csv:3", Source("a.csv", 3)),
+        ("a.csv:0.5:100", Source("a.csv", 0.5, 100)),
+        ("a.csv::100", Source("a.csv", 1, 100)),
+        ("dir:with/a.csv:2", Source("dir:with/a.csv", 2)),
+        ("x:2", Source("x:2")),  # a file of this name is there
+    ):
+        assert Source.parse(text) == parsed
 
 
 def test_the_verb_writes_rows_an_order_and_what_is_in_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("infinite_rl.cli.terminal.LINE_EVERY_S", 0)
     for name, each in (("apple", A), ("berry", B)):
         rows.write(each.rows, tmp_path / f"{name}.jsonl")  # type: ignore[arg-type]
     first, second = str(tmp_path / "apple.jsonl"), str(tmp_path / "berry.jsonl")
     out, order = tmp_path / "out.csv", tmp_path / "train.order"
     words = ["data", "mix", f"{first}:3", f"{second}::5", "--mode", "weighted", "-o", str(out)]
     assert cli.main([*words, "--order_out", str(order)]) == 0
-    shown = capsys.readouterr().out
-    assert "apple: 10 of 10 rows (100.0%)" in shown and "berry: 5 of 10 rows (50.0%)" in shown
+    shown = capsys.readouterr()
+    assert "apple: 10 of 10 rows (100.0%)" in shown.out
+    assert "berry: 5 of 10 rows (50.0%)" in shown.out
+    assert "rows read: 20" in shown.err and "rows written: 15" in shown.err
     assert [row["mix_id"] for row in rows.read(out)] == read_order(order)
     assert cli.main([*words]) == 2  # it is there already
 
@@ -250,16 +212,15 @@ def test_the_verb_writes_rows_an_order_and_what_is_in_it(
     assert "order file: 15 of 15 ids found, 0 repeated" in capsys.readouterr().out
     assert again.read_bytes() == out.read_bytes()
 
-    words = ["data", "mix", first, "-o", str(tmp_path / "n.csv"), "--by", "n", "--band", "2,4"]
-    assert cli.main(words) == 0
+    words = ["data", "mix", first, "-o", str(tmp_path / "n.csv"), "--by", "n", "--overwrite"]
+    assert cli.main([*words, "--band", "2,4"]) == 0
+    for band, says in (
+        ("200,300", "no rows: none has 'n' within 200,300"),
+        ("2", "--band must be two numbers"),
+    ):
+        assert cli.main([*words, "--band", band]) == 2
+        assert says in capsys.readouterr().err
     assert [row["n"] for row in rows.read(tmp_path / "n.csv")] == ["4", "3", "2"]
-    words[-1] = "200,300"
-    assert cli.main([*words, "--overwrite"]) == 2
-    assert "no rows: none has 'n' within 200,300" in capsys.readouterr().err
-    assert len(list(rows.read(tmp_path / "n.csv"))) == 3
-    words[-1] = "2"
-    assert cli.main([*words, "--overwrite"]) == 2
-    assert "--band must be two numbers" in capsys.readouterr().err
 
 
 # Order files

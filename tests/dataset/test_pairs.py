@@ -74,30 +74,22 @@ def test_a_row_and_the_attempt_that_it_repairs_are_a_pair(tmp_path: Path) -> Non
         assert pair["source"] == "rectified"
 
 
-def test_an_attempt_that_failed_by_a_wrong_reference_of_its_own_is_not_rejected(
-    tmp_path: Path,
-) -> None:
+def test_an_attempt_is_rejected_by_the_rows_reference_and_for_its_form(tmp_path: Path) -> None:
     def mistaken(number: int) -> str:  # the response is right, and the reference is not
         return draft(number, number + 7, f"So it must be {tagged(str(number + 1))}.")
 
-    folder = run_of(tmp_path, mistaken, right)
-    assert len(list(read_rows(folder / FAILED, FAILED_COLUMNS))) == 6
-    assert list(pairs([folder])) == []
-
-
-def test_an_attempt_in_a_worse_form_is_rejected(tmp_path: Path) -> None:
     def boxed(number: int) -> str:
         return draft(number, number + 1, f"It is $\\boxed{{{number + 1}}}$.")
 
-    made = list(pairs([run_of(tmp_path, boxed, right)]))
+    folder = run_of(tmp_path / "mistaken", mistaken, right)
+    assert len(list(read_rows(folder / FAILED, FAILED_COLUMNS))) == 6
+    assert list(pairs([folder])) == []
+    made = list(pairs([run_of(tmp_path / "boxed", boxed, right)]))
     assert len(made) == 6
     assert all("boxed" in pair["rejected"] and pair["rejected_score"] == 0.5 for pair in made)
-
-
-def test_an_attempt_at_another_prompt_is_in_no_pair(tmp_path: Path) -> None:
-    folder = run_of(tmp_path, wrong, lambda number: right(number + 1))
-    assert load_dataset(folder).shape[0] == 6
-    assert list(pairs([folder])) == []
+    other = run_of(tmp_path / "other", wrong, lambda number: right(number + 1))
+    assert load_dataset(other).shape[0] == 6
+    assert list(pairs([other])) == [], "an attempt at another prompt is in no pair"
 
 
 def test_programs_are_judged_again_in_their_rows_language(tmp_path: Path) -> None:
@@ -171,50 +163,41 @@ def test_what_is_not_worse_for_sure_is_in_no_pair(others: list[Any]) -> None:
     assert list(pairs([[scored("good", "passed"), *others]])) == []
 
 
-def test_a_text_that_was_judged_both_ways_is_on_neither_side() -> None:
+def test_of_several_completions_the_clearest_are_paired(tmp_path: Path) -> None:
+    """None that was judged both ways, no worse form if one failed; scores may be texts."""
     given = [scored(text, "passed") for text in ("good", "doubtful")]
     given += [scored(text, "failed") for text in (" doubtful", "bad")]
-    (pair,) = pairs([given], most=99)
-    assert (pair["chosen"], pair["rejected"]) == ("good", "bad")
-
-
-def test_where_something_failed_a_worse_form_is_not_taken() -> None:
-    given = [
-        scored("good", "passed"),
-        scored("bad", "failed"),
-        *(scored(f"ugly {n}", "passed", 0.4) for n in range(20)),
-    ]
-    assert {pair["rejected"] for pair in pairs([given], most=99)} == {"bad"}
-    assert {pair["chosen"] for pair in pairs([given], most=99)} == {"good"}
-
-
-def test_scores_may_be_the_texts_of_a_csv(tmp_path: Path) -> None:
-    rows.write([scored("good", "passed"), scored("bad", "failed")], tmp_path / "s.csv")
-    (pair,) = pairs([tmp_path / "s.csv"])
-    assert (pair["chosen_score"], pair["rejected_score"]) == (1.0, 0.5)
+    given += [scored(f"ugly {n}", "passed", 0.4) for n in range(20)]
+    rows.write(given, tmp_path / "s.csv")
+    for source in (given, tmp_path / "s.csv"):
+        (pair,) = pairs([source], most=99)  # type: ignore[list-item]
+        assert (pair["chosen"], pair["rejected"]) == ("good", "bad")
+        assert (pair["chosen_score"], pair["rejected_score"]) == (1.0, 0.5)
 
 
 def test_rows_without_scores_are_refused() -> None:
-    with pytest.raises(UsageError, match="row 1 has no column 'status'.*`infinite-rl score`"):
-        list(pairs([[{"prompt": "p", "completion": "c"}]]))
-    with pytest.raises(UsageError, match="no number, in 'format_score'"):
-        list(pairs([[scored("good", "passed", "high")]]))
-    with pytest.raises(UsageError, match="most must be at least 1"):
-        list(pairs([[]], most=0))
-
-
-def test_completions_of_a_runs_rows_are_put_beside_its_own(tmp_path: Path) -> None:
-    folder = run_of(tmp_path, right, right, count=3)
-    row = load_dataset(folder).iloc[0]
-    sample = scored("It is nothing.", "failed", 0.0, prompt=row.prompt, answer=row.answer)
-    (pair,) = pairs([folder, [sample]])
-    assert (pair["chosen"], pair["rejected"]) == (row.response, "It is nothing.")
+    for given, most, says in (
+        (
+            {"prompt": "p", "completion": "c"},
+            1,
+            "row 1 has no column 'status'.*`infinite-rl score`",
+        ),
+        (scored("good", "passed", "high"), 1, "no number, in 'format_score'"),
+        (scored("good", "passed"), 0, "most must be at least 1"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            list(pairs([[given]], most=most))
 
 
 def test_the_verb_writes_pairs_and_counts_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, out = run_of(tmp_path / "data", wrong, right), tmp_path / "pairs.jsonl"
+    row = load_dataset(folder).iloc[0]
+    more = scored("It is nothing.", "failed", 0.0, prompt=row.prompt, answer=row.answer)
+    made = [pair for pair in pairs([folder, [more]], most=2) if pair["prompt"] == row.prompt]
+    assert {pair["chosen"] for pair in made} == {row.response}
+    assert "It is nothing." in {pair["rejected"] for pair in made}, "beside the run's own"
     assert cli.main(["data", "pairs", str(folder), "-o", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "pairs: 6 (rectified 6)" in shown and "prompts: 6, with a pair: 6" in shown
