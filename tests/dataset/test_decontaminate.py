@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from labelled import assert_none, unlike
 
 from infinite_rl.dataset.decontaminate import Benchmarks, Leak, decontaminate
 from infinite_rl.dataset.rows import read
-from infinite_rl.errors import UsageError
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 FILES = {
@@ -23,6 +24,7 @@ LONG = (
     "A farmer walks along the river with a heavy basket of apples, sells a dozen of them to every "
     "passing stranger, and comes home when the evening bells ring. How many strangers did he meet?"
 )
+SAID = LONG.replace(",", "").split()
 SHORT = "Write a function that turns every second letter of a given text upside down."
 TINY = "What is 2 + 3?"
 CODE = "def turned(text):\n    out = list(text)\n    for at in range(1, len(out), 2):\n        "
@@ -40,31 +42,26 @@ def leaks(prompt: str, *known: str, column: str = "prompt") -> bool:
 
 def test_a_hit_names_the_benchmark_and_shows_what_is_shared() -> None:
     (hit,) = benchmarks().hits({"prompt": f"Dear model! {LONG.upper()} Think."})
-    assert (hit.column, hit.benchmark, hit.benchmark_row, hit.benchmark_id) == (
-        *("prompt", "bench", 1, "b1"),
-    )
-    assert hit.benchmark_column == "question"
+    where = (hit.column, hit.benchmark, hit.benchmark_row, hit.benchmark_id, hit.benchmark_column)
+    assert where == ("prompt", "bench", 1, "b1", "question")
     assert hit.text.startswith("a farmer walks") and hit.text.endswith("did he meet")
     assert hit.words == len(LONG.split()) and hit.share == 1.0
-
-
-def test_thirteen_words_in_a_row_are_a_leak_and_twelve_are_none() -> None:
-    said = LONG.replace(",", "").split()
-    assert leaks("Once " + " ".join(said[4:17]) + " again", LONG)
-    assert not leaks("Once " + " ".join(said[4:16]) + " again", LONG)
-    (hit,) = benchmarks().hits({"prompt": " ".join(said[4:18])})
+    (hit,) = benchmarks().hits({"prompt": " ".join(SAID[4:18])})
     assert hit.words == 14 and 0 < hit.share < 0.2
+    (hit,) = benchmarks().hits({"prompt": f"{LONG} " * 2_000})  # read in one pass
+    assert hit.share == 1.0 and len(hit.text) <= 400
 
 
-def test_in_a_short_prompt_eight_words_are_a_leak() -> None:
-    assert leaks("Please write a function that turns every second letter around", SHORT)
-    assert not leaks("Please write a function that turns every second word around", SHORT)
-
-
-def test_a_tiny_prompt_must_be_met_as_a_whole() -> None:
-    assert leaks("what is 2+3", TINY)
-    assert not leaks("Tell me: what is 2 + 3?", TINY)
-    assert not leaks("What is 2 - 3?", TINY)
+@pytest.mark.parametrize("known, leak, no_leak", [
+    (LONG, "Once " + " ".join(SAID[4:17]) + " again", "Once " + " ".join(SAID[4:16]) + " again"),
+    (SHORT, f"Please {SHORT[:48]} around", f"Please {SHORT[:41]} word around"),
+    (TINY, "what is 2+3", "Tell me: what is 2 + 3?"),
+    (TINY, "what IS 2 + 3", "What is 2 - 3?"),
+], ids=["13 words", "8 words", "whole", "sign"])  # fmt: skip
+def test_so_many_words_in_a_row_are_a_leak_and_fewer_are_none(
+    known: str, leak: str, no_leak: str
+) -> None:
+    assert leaks(leak, known) and not leaks(no_leak, known)
 
 
 def test_solutions_are_compared_too_but_short_ones_give_nothing_away() -> None:
@@ -75,25 +72,20 @@ def test_solutions_are_compared_too_but_short_ones_give_nothing_away() -> None:
     assert not benchmarks({"prompt": LONG, "answer": "18"}).hits({"prompt": "x", "answer": "18"})
 
 
-def test_all_messages_of_a_chat_are_compared() -> None:
-    chat = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": LONG}]
-    assert benchmarks().hits({"messages": chat})
-
-
-def test_invisible_and_odd_characters_hide_nothing() -> None:
-    assert leaks("\u200b".join(LONG.upper()).replace("-", "\u2014"), LONG)
-
-
-def test_entities_accents_and_wide_digits_hide_nothing() -> None:
+def test_markup_letters_and_odd_characters_hide_nothing() -> None:
     text = LONG + " He has 12 apples left."
     for written in (
         text.replace(" ", "&nbsp;"),
         text.replace("e", "e\u0301").replace("o", "\u00f6"),
         text.replace("a", "a&shy;").replace("i", "i\u034f"),
         "<p>" + text.replace(" ", "</b> <b>") + "</p>",
+        "\u200b".join(text.upper()).replace("-", "\u2014"),
+        text.translate(str.maketrans("aeoc", "аеос")),
     ):
         assert leaks(written, text)
-    assert benchmarks({"prompt": "What is 12 + 30?"}).hits({"prompt": "What is \uff11\uff12 + 30?"})
+    assert leaks("What is \uff11\uff12 + 30?", "What is 12 + 30?")
+    chat = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": LONG}]
+    assert benchmarks().hits({"messages": chat}), "all messages of a chat are compared"
 
 
 def test_words_that_are_put_in_or_changed_all_over_hide_nothing() -> None:
@@ -108,14 +100,10 @@ def test_words_that_are_put_in_or_changed_all_over_hide_nothing() -> None:
 
 
 def test_pieces_that_are_scattered_or_repeated_are_no_evidence() -> None:
-    said = LONG.replace(",", "").split()
+    said = SAID
     pieces = [" ".join(said[at : at + 4]) for at in range(0, len(said) - 4, 4)]
     assert not leaks(f" {'other words here ' * 40}".join(pieces), LONG)
     assert not leaks(f"{pieces[0]} and " * 50, LONG)
-
-
-def test_letters_that_look_alike_hide_nothing() -> None:
-    assert leaks(LONG.translate(str.maketrans("aeoc", "аеос")), LONG)
 
 
 def test_numbers_matter_and_runs_of_them_are_no_evidence() -> None:
@@ -139,12 +127,6 @@ def test_what_many_texts_of_the_benchmarks_share_is_idiom() -> None:
     assert benchmarks(*rows, common=4).hits({"prompt": prompt})
 
 
-def test_equal_texts_of_two_benchmarks_count_once() -> None:
-    rows = [{"prompt": SHORT}]
-    against = Benchmarks({"one": rows, "two": [*rows, {"prompt": LONG}]})
-    assert [hit.benchmark for hit in against.hits({"prompt": SHORT})] == ["one"]
-
-
 def test_rows_that_share_nothing_come_out_as_they_are_and_the_others_are_told() -> None:
     rows = [{"prompt": "a", "id": "x"}, {"prompt": LONG, "id": 7}, {"prompt": ""}]
     told: list[Leak] = []
@@ -163,34 +145,25 @@ def test_the_longest_match_comes_first_and_is_one_run() -> None:
     against = benchmarks({"prompt": LONG}, {"prompt": SHORT})
     hits = against.hits({"prompt": f"{SHORT} {LONG}"})
     assert [hit.benchmark_row for hit in hits] == [1, 2]
+    rows = [{"prompt": SHORT}]
+    against = Benchmarks({"one": rows, "two": [*rows, {"prompt": LONG}]})
+    assert [hit.benchmark for hit in against.hits({"prompt": SHORT})] == ["one"], "equal ones once"
 
 
-def test_columns_can_be_named() -> None:
+def test_columns_can_be_named_and_what_cannot_be_is_the_callers_fault() -> None:
     against = Benchmarks({"bench": [{"deep": LONG}]}, ["deep"])
     assert against.hits({"odd": LONG}, ["odd"]) and not against.hits({"odd": ""}, ["odd"])
-    with pytest.raises(UsageError, match="a row has none of the columns prompt"):
-        against.hits({"odd": LONG})
-    with pytest.raises(UsageError, match="row 1 of bench has none of the columns deep"):
-        Benchmarks({"bench": [{"prompt": LONG}]}, ["deep"])
-
-
-@pytest.mark.parametrize(
-    "sizes",
-    [{"n": 5}, {"short": 1}, {"n": 0, "short": 0}, {"common": 0}, {"share": 0}, {"share": 1.1}],
-)
-def test_lengths_that_cannot_be_are_the_callers_fault(sizes: dict[str, int]) -> None:
-    with pytest.raises(UsageError, match="cannot be"):
-        benchmarks(**sizes)
-
-
-def test_a_benchmark_without_texts_is_the_callers_fault() -> None:
-    with pytest.raises(UsageError, match="bench has no text"):
-        Benchmarks({"bench": []})
-
-
-def test_a_hostile_row_is_read_in_one_pass() -> None:
-    (hit,) = benchmarks().hits({"prompt": f"{LONG} " * 2_000})
-    assert hit.share == 1.0 and len(hit.text) <= 400
+    sizes: tuple[dict[str, Any], ...] = (
+        *({"n": 5}, {"short": 1}, {"n": 0, "short": 0}),
+        *({"common": 0}, {"share": 0}, {"share": 1.1}),
+    )
+    assert_none(unlike((
+        ("a row has none of the columns prompt", lambda: against.hits({"odd": LONG})),
+        ("row 1 of bench has none of the columns deep",
+         lambda: Benchmarks({"bench": [{"prompt": LONG}]}, ["deep"])),
+        ("bench has no text", lambda: Benchmarks({"bench": []})),
+        *(("cannot be", partial(benchmarks, **size)) for size in sizes),
+    )))  # fmt: skip
 
 
 @pytest.mark.slow
@@ -199,7 +172,7 @@ def test_the_benchmarks_give_themselves_away_and_nobody_else() -> None:
     against = Benchmarks(FILES)
     for name, path in FILES.items():
         column = {"gsm8k": "question", "math500": "problem"}.get(name, "prompt")
-        for row in read(path):
+        for row in list(read(path))[::3]:
             assert against.hits({"prompt": f"{row[column]}"}), row[column]
     train = list(read(DATA / "gsm8k" / "train.jsonl"))[:500]
     kept = list(decontaminate(train, against))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from labelled import assert_none, unlike
 
 from infinite_rl.dataset.rows import id_of, read, read_some, sample_of, write
 from infinite_rl.errors import StoreError, UsageError
@@ -111,21 +113,11 @@ def test_a_source_may_have_to_hold_a_row(tmp_path: Path) -> None:
     assert list(read_some([{"a": 1}, {"a": 2}])) == [{"a": 1}, {"a": 2}]
 
 
-def test_a_csv_begins_with_the_columns_that_are_named(tmp_path: Path) -> None:
-    assert write([], tmp_path / "rows.csv", ["a", "b"]) == 0
-    assert (tmp_path / "rows.csv").read_text() == "a,b\n"
-    write([{"b": 1, "c": 2}], tmp_path / "rows.csv", ["a", "b"])
-    assert (tmp_path / "rows.csv").read_text() == "a,b,c\n,1,2\n"
-
-
-def test_a_foreign_csv_may_have_a_mark_of_its_encoding_and_blank_lines(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_bytes("\ufeffprompt,answer\r\nwhat?,7".encode())
-    assert list(read(tmp_path / "a.csv")) == [{"prompt": "what?", "answer": "7"}]
-    (tmp_path / "a.csv").write_bytes(b"a,b\n1,2\n\n3,4\n\n")
-    assert [row["a"] for row in read(tmp_path / "a.csv")] == ["1", "3"]
-
-
-def test_a_csv_holds_texts_and_opens_in_other_programs(tmp_path: Path) -> None:
+def test_a_csv_holds_texts_under_its_columns_and_is_read_as_others_write_it(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    for made, text in (([], "a,b\n"), ([{"b": 1, "c": 2}], "a,b,c\n,1,2\n")):
+        assert write(made, path, ["a", "b"]) == len(made)
+        assert path.read_text() == text
     for value, text in (
         (None, ""),
         (float("nan"), "nan"),
@@ -134,11 +126,15 @@ def test_a_csv_holds_texts_and_opens_in_other_programs(tmp_path: Path) -> None:
         ({"a": [1, None, "x\n"]}, '{"a": [1, null, "x\\n"]}'),
         ("pair \ud83d\ude42 half \ude42", "pair 🙂 half \ude42"),
     ):
-        write([{"a": value}], tmp_path / "rows.csv")
-        assert list(read(tmp_path / "rows.csv")) == [{"a": text}]
-    write([{"a": 'x "y"\n', "b": None, "c": 1.5}], tmp_path / "rows.csv")
-    with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as file:
+        write([{"a": value}], path)
+        assert list(read(path)) == [{"a": text}]
+    write([{"a": 'x "y"\n', "b": None, "c": 1.5}], path)
+    with path.open(encoding="utf-8", newline="") as file:
         assert list(csv.reader(file)) == [["a", "b", "c"], ['x "y"\n', "", "1.5"]]
+    path.write_bytes("\ufeffprompt,answer\r\nwhat?,7".encode())
+    assert list(read(path)) == [{"prompt": "what?", "answer": "7"}]
+    path.write_bytes(b"a,b\n1,2\n\n3,4\n\n")
+    assert [row["a"] for row in read(path)] == ["1", "3"]
 
 
 @kinds
@@ -149,14 +145,6 @@ def test_a_file_that_cannot_be_read_is_no_fault_of_what_is_written(
     (tmp_path / f"in.{kind}").symlink_to("/proc/self/mem")  # even root cannot read its beginning
     with pytest.raises(StoreError, match=f"in.{kind}"):
         write(read(tmp_path / f"in.{kind}"), tmp_path / "out.jsonl")
-
-
-def test_objects_of_datasets_are_read() -> None:
-    datasets = pytest.importorskip("datasets")
-    data = datasets.Dataset.from_list(rows())
-    assert list(read(data)) == rows()
-    both = datasets.DatasetDict(train=data, test=datasets.Dataset.from_list(rows(1)))
-    assert [row["split"] for row in read(both)] == ["train"] * 3 + ["test"]
 
 
 def test_a_damaged_file_is_said_to_be_so(tmp_path: Path) -> None:
@@ -181,25 +169,31 @@ def test_a_damaged_file_is_said_to_be_so(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_or_written_is_the_callers_fault(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no .*nowhere"):
-        list(read(tmp_path / "nowhere"))
-    with pytest.raises(UsageError, match="the name of the rows is empty"):
-        list(read(""))
-    with pytest.raises(UsageError, match="no data file"):
-        list(read(tmp_path))
-    with pytest.raises(UsageError, match="no known kind"):
-        write([], tmp_path / "rows.xlsx")
+    (tmp_path / "file").touch()
+    (tmp_path / "empty").mkdir()
     endless: list[Any] = []
     endless.append(endless)
-    for value in (object(), endless, 10**5_000):
-        with pytest.raises(UsageError, match="cannot be written as JSON"):
-            write([{"a": value}], tmp_path / "rows.jsonl")
-    with pytest.raises(UsageError, match="column names must be strings, not 1, '1'"):
-        write([{1: "a", "1": "b"}], tmp_path / "rows.csv")  # type: ignore[dict-item]
-    (tmp_path / "file").touch()
-    with pytest.raises(StoreError, match="cannot write"):
-        write([], tmp_path / "file" / "rows.csv")
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    read_all = [
+        ("there is no .*nowhere", tmp_path / "nowhere"),
+        ("the name of the rows is empty", ""),
+        ("no data file", tmp_path / "empty"),
+        ("is of no known kind", tmp_path / "file"),
+    ]
+    written: list[tuple[str, list[dict[Any, Any]], str]] = [
+        ("UsageError: .*no known kind", [], "rows.xlsx"),
+        *(
+            ("UsageError: .*cannot be written as JSON", [{"a": value}], "rows.jsonl")
+            for value in (object(), endless, 10**5_000)
+        ),
+        ("column names must be strings, not 1, '1'", [{1: "a", "1": "b"}], "rows.csv"),
+        ("StoreError: cannot write", [], "file/rows.csv"),
+    ]
+    calls = [
+        (says, partial(lambda source: list(read(source)), source)) for says, source in read_all
+    ]
+    calls += [(says, partial(write, made, tmp_path / name)) for says, made, name in written]  # type: ignore[misc]
+    assert_none(unlike(calls))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "file"]
 
 
 def test_parquet_says_what_it_cannot_hold(tmp_path: Path) -> None:
@@ -222,7 +216,7 @@ def test_parquet_says_what_it_cannot_hold(tmp_path: Path) -> None:
         assert write(table, tmp_path / "rows.jsonl") == len(table)
 
 
-def test_a_row_is_a_sample_with_the_rest_as_metadata() -> None:
+def test_a_row_is_a_sample_with_the_rest_as_metadata_and_has_an_id() -> None:
     row = {**rows(1)[0], "pass_rate": 0.5, "response": None}
     assert sample_of(row) == Sample("math", "What is 0?", "0", "")
     assert sample_of(row).metadata == {"pass_rate": 0.5}
@@ -230,24 +224,23 @@ def test_a_row_is_a_sample_with_the_rest_as_metadata() -> None:
         sample_of({**rows(1)[0], "answer": None})
     with pytest.raises(UsageError, match="as JSON"):
         sample_of({**rows(1)[0], "answer": {7}})
-
-
-def test_the_id_of_a_row_is_its_own_or_the_hash_of_its_content() -> None:
     row = rows(1)[0]
     assert id_of({**row, "id": "mine"}) == "mine" and id_of({**row, "id": 0}) == "0"
     assert id_of({**row, "id": ""}) == id_of({**row, "id": None}) == id_of(row)
     assert id_of(row) == sample_of(row).id
 
 
-def test_what_the_datasets_library_saved_is_read(tmp_path: Path) -> None:
+def test_what_the_datasets_library_holds_or_saved_is_read(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
-    made = datasets.Dataset.from_list(
-        [{"prompt": "1+1", "answer": "2"}, {"prompt": "é", "answer": ""}]
-    )
-    made.save_to_disk(str(tmp_path / "one"))
-    assert list(read(tmp_path / "one")) == list(made)
-    datasets.DatasetDict({"train": made}).save_to_disk(str(tmp_path / "splits"))
-    assert list(read(tmp_path / "splits")) == [{**row, "split": "train"} for row in made]
+    given = [{"prompt": "1+1", "answer": "2", "n": 1}, {"prompt": "é", "answer": "", "n": 2}]
+    made = datasets.Dataset.from_list(given)
+    both = datasets.DatasetDict(train=made, test=datasets.Dataset.from_list(given[:1]))
+    splits = [{**row, "split": "train"} for row in given] + [{**given[0], "split": "test"}]
+    made.with_format("numpy").save_to_disk(str(tmp_path / "one"))
+    both.save_to_disk(str(tmp_path / "both"))
+    assert list(read(made)) == list(read(tmp_path / "one")) == given
+    assert list(read(both)) == list(read(tmp_path / "both")) == splits
+    assert type(next(read(tmp_path / "one"))["n"]) is int, "plain values in any format"
     for path in (tmp_path / "one").glob("*.arrow"):
         path.unlink()
     with pytest.raises(StoreError, match="cannot read .*one: FileNotFoundError"):
@@ -268,11 +261,3 @@ def test_a_damaged_saved_set_is_one_clear_error(tmp_path: Path) -> None:
         (folder / name).write_text(text)
         with pytest.raises(StoreError, match=f"cannot read .*{number}: "):
             list(read(folder))
-
-
-def test_a_saved_set_is_read_as_plain_values_whatever_format_it_asks_for(tmp_path: Path) -> None:
-    datasets = pytest.importorskip("datasets")
-    made = datasets.Dataset.from_list([{"a": 1}]).with_format("numpy")
-    made.save_to_disk(str(tmp_path / "one"))
-    (row,) = read(tmp_path / "one")
-    assert type(row["a"]) is int
