@@ -14,24 +14,18 @@ MATH = Sample("math", "What is 2 + 5?", "7", "2 + 5 = <answer>7</answer>")
 CODE = Sample("coding", "Print é.", "é", "", "javascript")
 
 
-@pytest.mark.parametrize("sample", [MATH, CODE])
-def test_what_is_packed_is_judged_alike(sample: Sample) -> None:
-    kept = unpack(pack(sample))
-    assert (kept.type, kept.answer, kept.language) == (sample.type, sample.answer, sample.language)
-    assert pack(kept) == pack(sample)
-
-
-def test_the_type_names_the_reward() -> None:
+def test_what_is_packed_is_judged_alike_by_the_reward_that_its_type_names() -> None:
+    for sample in (MATH, CODE):
+        kept = unpack(pack(sample))
+        assert (kept.type, kept.answer, kept.language) == (
+            *(sample.type, sample.answer, sample.language),
+        )
+        assert pack(kept) == pack(sample)
     rewards = get_reward_functions()
     assert score(unpack(pack(MATH)), tagged("7"), rewards).passed
     assert not score(unpack(pack(MATH)), tagged("8"), rewards).passed
     with pytest.raises(UnknownName, match="unknown reward 'poetry'; known: coding, "):
         score(Sample("poetry", "", "", ""), "", rewards)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "7", "null", "[]", '{"type": "math"}', '{"type": 1, "answer": "7"}', "{"]
-)
-def test_another_text_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="no ground truth"):
-        unpack(text)
+    for text in ("", "7", "null", "[]", '{"type": "math"}', '{"type": 1, "answer": "7"}', "{"):
+        with pytest.raises(UsageError, match="no ground truth"):
+            unpack(text)

@@ -32,49 +32,37 @@ def splits(rows: list[dict[str, Any]], **options: Any) -> list[str]:
     return [assigned["split"] for assigned in split(rows, HALVES, **options)]
 
 
-def test_rows_get_a_column_and_keep_their_order() -> None:
-    rows = [row(n) for n in range(50)]
-    assigned = list(split(rows))
+def test_rows_get_a_column_in_about_the_shares_that_were_asked() -> None:
+    rows = [row(n) for n in range(600)]
+    assigned = list(split(rows, {"a": 0.7, "b": 0.2, "c": 0.1, "d": 0}))
     assert [{k: v for k, v in one.items() if k != "split"} for one in assigned] == rows
-    assert {one["split"] for one in assigned} <= {"train", "validation", "test"}
-
-
-def test_shares_are_about_what_was_asked() -> None:
-    assigned = split((row(n) for n in range(2_000)), {"a": 0.7, "b": 0.2, "c": 0.1, "d": 0})
     counts = Counter(one["split"] for one in assigned)
-    assert abs(counts["a"] - 1_400) < 80 and abs(counts["b"] - 400) < 70
-    assert counts["d"] == 0
+    assert abs(counts["a"] - 420) < 45 and abs(counts["b"] - 120) < 40 and counts["d"] == 0
+    assert {one["split"] for one in split(rows[:50])} <= {"train", "validation", "test"}
 
 
 def test_near_duplicates_are_on_one_side() -> None:
     rows = [row(n, change) for change in ("", "other", "words") for n in range(40)]
     found = splits(rows)
     assert found[:40] == found[40:80] == found[80:] and len(set(found)) == 2
-
-
-def test_a_short_prompt_with_other_names_is_on_the_same_side() -> None:
     said = (
         "{0} has {3} cats and {1} has 3 cats. If {0} gives {2} 4 of her cats, how many more cats "
+        "does {0} have than {1}?"
     )
-    said += "does {0} have than {1}?"
-    one, other = (
-        [{"prompt": said.format(*names, n)} for n in range(10, 40)]
-        for names in (("Susan", "Bob", "Robert"), ("Wilhelmina", "Xiomara", "Cosmo"))
-    )
-    found = splits([*one, *other])
+    people = (("Susan", "Bob", "Robert"), ("Wilhelmina", "Xiomara", "Cosmo"))
+    named = [{"prompt": said.format(*names, n)} for names in people for n in range(10, 40)]
+    found = splits(named)  # short prompts with other names
     assert found[:30] == found[30:] and len(set(found)) == 2
 
 
-def test_no_row_moves_when_others_are_added_behind() -> None:
+def test_no_row_moves_when_others_are_added_and_one_alone_in_any_order() -> None:
     rows = [row(n % 40, f"x{'y' * (n // 40)}") for n in range(120)]
     assert splits(rows[:70]) == splits(rows)[:70]
-
-
-def test_a_row_alone_is_on_the_same_side_in_any_order() -> None:
     rows = [row(n) for n in range(60)]
     shuffled = random.Random(1).sample(rows, len(rows))
     by_name = {one["n"]: one["split"] for one in split(rows, HALVES)}
     assert all(by_name[one["n"]] == one["split"] for one in split(shuffled, HALVES))
+    assert splits(rows) == splits(rows, seed=0) != splits(rows, seed=1)
 
 
 def bridged() -> list[dict[str, Any]]:
@@ -103,13 +91,9 @@ def test_rows_of_an_earlier_split_stay_in_any_order() -> None:
     by_name = {one["n"]: one["split"] for one in earlier}
     for one in split(rows, HALVES, seed=7, keep=earlier):
         assert one["split"] == by_name[one["n"]]
-
-
-def test_a_copy_goes_where_its_like_is_even_if_others_are_near() -> None:
     earlier = [{**row(1), "split": "train"}, {**row(1, "other"), "split": "test"}]
-    assert splits([row(1, "other"), row(1), row(1, "new")], keep=earlier) == [
-        *("test", "train", LEFT_OUT)
-    ]
+    found = splits([row(1, "other"), row(1), row(1, "new")], keep=earlier)
+    assert found == ["test", "train", LEFT_OUT], "a copy goes where its like is"
 
 
 def test_rows_to_keep_are_in_a_split_and_those_left_out_are_ignored() -> None:
@@ -118,11 +102,6 @@ def test_rows_to_keep_are_in_a_split_and_those_left_out_are_ignored() -> None:
     for wrong in ("dev", None):
         with pytest.raises(UsageError, match=f"no split of the shares: {wrong!r}"):
             splits([row(1)], keep=[{**row(1), "split": wrong}])
-
-
-def test_another_seed_gives_another_split() -> None:
-    rows = [row(n) for n in range(60)]
-    assert splits(rows) == splits(rows, seed=0) != splits(rows, seed=1)
 
 
 def test_other_numbers_are_another_task_unless_they_are_ignored() -> None:

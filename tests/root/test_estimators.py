@@ -13,30 +13,31 @@ from infinite_rl.errors import UsageError
 from infinite_rl.estimators import Interval, bootstrap, pass_at_k, percentile, wilson
 
 
-@pytest.mark.parametrize(("solved", "attempts"), [(1, 4), (5, 10), (3, 4), (1, 1000), (0, 4)])
-def test_the_interval_is_wilsons(solved: int, attempts: int) -> None:
+def test_the_interval_is_wilsons() -> None:
     """The rates p for which the share lies within z standard errors, those of p itself."""
-    share, z = solved / attempts, NormalDist().inv_cdf(0.975)
-    for bound in filter(None, wilson(solved, attempts)):
-        error = math.sqrt(bound * (1 - bound) / attempts)
-        assert abs(share - bound) == pytest.approx(z * error)
-    mirrored = [1 - bound for bound in reversed(wilson(attempts - solved, attempts))]
-    assert wilson(solved, attempts) == pytest.approx(mirrored)
-
-
-def test_the_interval_ends_at_none_and_all_and_without_attempts_says_nothing() -> None:
+    z = NormalDist().inv_cdf(0.975)
+    for solved, attempts in [(1, 4), (5, 10), (3, 4), (1, 1000), (0, 4)]:
+        share = solved / attempts
+        for bound in filter(None, wilson(solved, attempts)):
+            error = math.sqrt(bound * (1 - bound) / attempts)
+            assert abs(share - bound) == pytest.approx(z * error)
+        mirrored = [1 - bound for bound in reversed(wilson(attempts - solved, attempts))]
+        assert wilson(solved, attempts) == pytest.approx(mirrored)
     assert wilson(0, 4).low == 0.0 and wilson(4, 4).high == 1.0
     assert wilson(0, 0) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("attempts", range(1, 8))
-def test_pass_at_k_is_the_share_of_all_sets_of_k_attempts_that_hold_one_that_passed(
-    attempts: int,
-) -> None:
-    for solved, k in itertools.product(range(attempts + 1), range(1, attempts + 1)):
-        passed = [number < solved for number in range(attempts)]
-        sets = [any(some) for some in itertools.combinations(passed, k)]
-        assert pass_at_k(attempts, solved, k) == pytest.approx(fmean(sets), abs=1e-15)
+def test_pass_at_k_is_the_share_of_all_sets_of_k_attempts_that_hold_one_that_passed() -> None:
+    for attempts in range(1, 8):
+        for solved, k in itertools.product(range(attempts + 1), range(1, attempts + 1)):
+            passed = [number < solved for number in range(attempts)]
+            sets = [any(some) for some in itertools.combinations(passed, k)]
+            assert pass_at_k(attempts, solved, k) == pytest.approx(fmean(sets), abs=1e-15)
+    assert pass_at_k(10_000, 1, 100) == pytest.approx(0.01, abs=1e-15), "all digits"
+    assert pass_at_k(200, 200, 1) == pass_at_k(200, 150, 51) == 1.0 and pass_at_k(200, 0, 200) == 0
+    for given in [(4, 2, 0), (4, 2, 5), (4, 5, 1), (4, -1, 1), (0, 0, 1)]:
+        with pytest.raises(UsageError):
+            pass_at_k(*given)
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.5, 0.97, 1.0])
@@ -49,17 +50,6 @@ def test_pass_at_k_has_no_bias(rate: float) -> None:
             for c in range(n + 1)
         )
         assert math.fsum(outcomes) == pytest.approx(1 - (1 - rate) ** k, abs=1e-12)
-
-
-def test_pass_at_k_of_many_attempts_keeps_its_digits() -> None:
-    assert pass_at_k(10_000, 1, 100) == pytest.approx(0.01, abs=1e-15)
-    assert pass_at_k(200, 200, 1) == pass_at_k(200, 150, 51) == 1.0 and pass_at_k(200, 0, 200) == 0
-
-
-@pytest.mark.parametrize("given", [(4, 2, 0), (4, 2, 5), (4, 5, 1), (4, -1, 1), (0, 0, 1)])
-def test_pass_at_k_refuses_what_cannot_be(given: tuple[int, int, int]) -> None:
-    with pytest.raises(UsageError):
-        pass_at_k(*given)
 
 
 def _holds(interval: Interval, rate: float) -> bool:
@@ -94,20 +84,13 @@ def test_the_bootstrap_by_items_holds_the_mean_as_often_as_it_says() -> None:
     assert fmean(_holds(each, 0.5) for each in alone) < 0.75
 
 
-def test_the_bootstrap_of_single_attempts_is_about_wilsons() -> None:
-    values = [1.0] * 60 + [0.0] * 140
-    assert bootstrap(values) == pytest.approx(wilson(60, 200), abs=0.01)
-
-
-def test_the_bootstrap_depends_on_nothing_but_values_and_seed() -> None:
+def test_the_bootstrap_is_about_wilsons_and_depends_on_values_and_seed() -> None:
+    assert bootstrap([1.0] * 60 + [0.0] * 140) == pytest.approx(wilson(60, 200), abs=0.01)
     values = _clustered(random.Random(1), 50, 4)
     assert bootstrap(values, 3) == bootstrap(values, 3) != bootstrap(values, 4)
-
-
-def test_values_that_are_all_alike_do_not_give_an_interval_without_width() -> None:
     assert bootstrap([1.0] * 20) == wilson(20, 20) and bootstrap([0.0] * 20) == wilson(0, 20)
     low, high = bootstrap([0.25] * 10)
-    assert low < 0.25 < high and bootstrap([0.3]).low <= 0.3
+    assert low < 0.25 < high and bootstrap([0.3]).low <= 0.3, "equal values have a width, too"
     with pytest.raises(UsageError, match="nothing"):
         bootstrap([])
 
