@@ -15,6 +15,7 @@ from typing import Any
 import gemini_server as gemini
 import pytest
 from ray_nodes import ROOT, nodes
+from sums import task
 
 from infinite_rl.errors import UsageError
 from infinite_rl.files.logs import read_rows
@@ -22,15 +23,13 @@ from infinite_rl.generation.plan import GenerateOptions, shard_folders
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generation.ray import generate_on_ray
 from infinite_rl.inference.journal import answers
-from infinite_rl.layout import render, tagged
 from infinite_rl.providers import DEFAULT_MODEL
 from infinite_rl.store import DATASET, FAILED
 
+pytest.importorskip("ray")
 pytestmark = pytest.mark.slow
 
 ROWS, THREADS = 40, 2
-
-pytest.importorskip("ray")
 
 
 class Service:
@@ -40,28 +39,26 @@ class Service:
         self.killed = threading.Event()
         self.answered: Counter[int] = Counter()
 
-    def __call__(self, request: gemini.Request) -> gemini.Reply:
+    def __call__(self, request: gemini.Request) -> str:
         seed = request.seed or 0
         if self.answered.total() >= ROWS // 2:
             self.killed.wait(60)
         self.answered[seed] += 1
-        number = seed % 200  # so that two shards now and then make the same task
-        shown = number + (number % 9 == 0)
-        task = render(f"What is {number} + 0?", f"{number}", f"It is {tagged(str(shown))}")
-        return gemini.text(task)
+        number = seed % 5_000  # rarely two shards make the same task: each round takes seconds
+        return task(number, shown=number + 1 + (number % 9 == 0))
 
 
-@pytest.fixture
-def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
     service = Service()
-    with gemini.GeminiServer(service) as server:
+    with gemini.GeminiServer(service) as server, pytest.MonkeyPatch.context() as patch:
         for name, value in server.environment.items():
-            monkeypatch.setenv(name, value)  # of both nodes, which are started after it
+            patch.setenv(name, value)  # of both nodes, which are started after it
         yield service
         service.killed.set()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster(service: Service) -> Iterator[Any]:  # noqa: ARG001 -- its nodes ask that
     with nodes(1, 1) as cluster:
         yield cluster
@@ -78,7 +75,6 @@ def holder(path: Path) -> int:
     return 0
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="finds the worker in Linux's /proc")
 def test_a_killed_worker_loses_nothing(cluster: Any, service: Service, tmp_path: Path) -> None:
     folders = shard_folders(tmp_path, 2)
@@ -110,23 +106,19 @@ def test_a_killed_worker_loses_nothing(cluster: Any, service: Service, tmp_path:
     bought = sum(1 for folder in folders for _ in answers(folder))
     assert len(service.answered) - bought <= THREADS, "more was lost than was under way"
     assert done.spending.calls == bought
-
-
-def test_no_cluster_at_an_address_is_said_in_one_line(tmp_path: Path) -> None:
+    offline = GenerateOptions("", 2, tmp_path / "out", provider="procedural")
     with pytest.raises(UsageError, match="no Ray cluster at 127.0.0.1"):
-        options = GenerateOptions("", 2, tmp_path / "out", provider="procedural")
-        generate_on_ray(options, address="127.0.0.1:1")
+        generate_on_ray(offline, address="127.0.0.1:1")
     assert not (tmp_path / "out").exists()
 
 
-def test_the_sandbox_still_takes_traps_when_ray_has_come_and_gone() -> None:
+def test_the_sandbox_still_takes_traps_when_ray_has_come_and_gone(cluster: Any) -> None:
     code = (
         "import ray\n"
         "from infinite_rl.sandbox.executor import RewardExecutor\n"
         "sandbox = RewardExecutor(timeout=5)\n"
         "sandbox.run_single('1', 'javascript')\n"
-        "options = {'address': 'local', 'num_cpus': 1, 'include_dashboard': False}\n"
-        "for call in (lambda: ray.init(**options), ray.shutdown):\n"
+        f"for call in (lambda: ray.init({cluster.address!r}), ray.shutdown):\n"
         "    call()\n"
         "    said = sandbox.run_single('function f() { return f() + 1 } f()', 'javascript')\n"
         "    assert 'RangeError' in said[1], said\n"

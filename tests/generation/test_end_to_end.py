@@ -30,11 +30,6 @@ def right(request: gemini.Request) -> str:
     return _PROCEDURAL.complete(request.system, request.prompt, request.seed).text
 
 
-def wrong(request: gemini.Request) -> gemini.Reply:
-    """A well-formed sample whose response contradicts its reference."""
-    return gemini.text(render(f"What is {request.seed} + 1?", "0", tagged("1")), kind="wrong")
-
-
 MODEL_FAULTS = {
     "wrong": lambda: gemini.text(render("What is 2 + 2?", "4", tagged("5")), kind="wrong"),
     "garbage text": lambda: gemini.text("lorem ipsum \x00 \ud83d", kind="garbage text"),
@@ -50,7 +45,10 @@ def generate(server: gemini.GeminiServer, folder: Path, count: int, threads: int
 
 @pytest.mark.slow
 def test_faults_of_all_kinds_cost_nothing_but_calls(tmp_path: Path) -> None:
-    """30 % faults, 8 threads: the exact target, no duplicate, each failure logged, no call lost."""
+    """30 % faults, 8 threads: the exact target, no duplicate, each failure logged, no call lost.
+
+    Every row passes its reward again.
+    """
     kinds = {**gemini.FAULTS, **MODEL_FAULTS}
     with gemini.GeminiServer(gemini.faulty(right, 0.3, kinds)) as server:
         progress = generate(server, tmp_path, 60)
@@ -74,14 +72,8 @@ def test_faults_of_all_kinds_cost_nothing_but_calls(tmp_path: Path) -> None:
 
         assert generate(server, tmp_path, 60).complete
         assert sum(server.kinds.values()) == calls, "a second run makes no call"
-
-
-@pytest.mark.slow
-def test_every_row_of_the_data_set_passes_its_reward_again(tmp_path: Path) -> None:
-    with gemini.GeminiServer(right) as server:
-        generate(server, tmp_path, 40)
     rewards = get_reward_functions()
-    for row in load_dataset(tmp_path).to_dict("records"):
+    for row in rows.to_dict("records"):
         reward = rewards[row["type"]]
         if row["type"] == "coding":
             reward.set_language(row["language"])
@@ -106,29 +98,24 @@ def test_no_file_holds_the_key_even_where_the_service_echoes_it(tmp_path: Path) 
         assert gemini.KEY not in path.read_text(encoding="utf-8", errors="replace"), path
 
 
-def test_a_retired_model_gives_one_clear_line(tmp_path: Path) -> None:
-    with gemini.GeminiServer(right, models=["another"]) as server:
-        progress = generate(server, tmp_path, 4)
-    assert re.search(r"a-model.*--model_name", progress.stopped)
-    assert "\n" not in progress.stopped
-
-
-def test_a_wrong_key_gives_one_clear_line(tmp_path: Path) -> None:
-    with gemini.GeminiServer(right) as server:
-        provider = GeminiProvider("m", api_key="wrong", base_url=server.base_url)
-        progress = generate_dataset("m", 4, tmp_path, provider=provider, retry=AT_ONCE)
-        assert sum(server.kinds.values()) == 1, "no retry can help"
-    assert "key" in progress.stopped
-    assert "\n" not in progress.stopped
+def test_a_retired_model_or_a_wrong_key_gives_one_clear_line(tmp_path: Path) -> None:
+    for models, key, said in (
+        (["another"], gemini.KEY, r"a-model.*--model_name"),
+        (None, "x", "key"),
+    ):
+        with gemini.GeminiServer(right, models=models) as server:
+            provider = GeminiProvider("a-model", api_key=key, base_url=server.base_url)
+            options = {"provider": provider, "retry": AT_ONCE, "verify": 0}
+            progress = generate_dataset("a-model", 4, tmp_path / key, **options)
+            assert sum(server.kinds.values()) == 1, "no retry can help"
+        assert re.search(said, progress.stopped) and "\n" not in progress.stopped
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", sorted(gemini.EMPTY_FAULTS))
-def test_a_service_that_never_gives_text_ends_the_run_with_its_reason(
-    tmp_path: Path, fault: str
-) -> None:
-    with gemini.GeminiServer(lambda _: gemini.EMPTY_FAULTS[fault]()) as server:
-        progress = generate(server, tmp_path, 2, threads=1)
-        calls = sum(server.kinds.values())
-    assert set(progress.given_up) == {"coding", "math"}
-    assert calls == 2 * 5 * 5, "five samples of five drafts each, for both families"
+def test_a_service_that_never_gives_text_ends_the_run_with_its_reason(tmp_path: Path) -> None:
+    for fault, reply in gemini.EMPTY_FAULTS.items():
+        with gemini.GeminiServer(lambda _, reply=reply: reply()) as server:  # type: ignore[misc]
+            progress = generate(server, tmp_path / fault, 2, threads=1)
+            calls = sum(server.kinds.values())
+        assert set(progress.given_up) == {"coding", "math"}
+        assert calls == 2 * 5 * 5, "five samples of five drafts each, for both families"

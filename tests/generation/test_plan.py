@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from labelled import Tables
 
 from infinite_rl.errors import UnknownName, UsageError
-from infinite_rl.generation.plan import Plan, free_indices, parse_weights, split_total
+from infinite_rl.generation.plan import Plan, parse_weights, split_total
 from infinite_rl.inference.journal import slot_seed
 from infinite_rl.reward_functions import REWARDS, get_reward_functions
 from infinite_rl.tasks import TASKS
@@ -52,10 +51,6 @@ def test_targets_add_up_and_are_never_negative(total: int, weights: list[float])
     assert all(not target for name, target in targets.items() if not weights[int(name[1:])])
 
 
-def test_free_indices_pass_over_filled_ones() -> None:
-    assert list(itertools.islice(free_indices({0, 2}), 3)) == [1, 3, 4]
-
-
 def test_a_slot_survives_being_written_down() -> None:
     for slot, text in {
         Slot("math", 12, 3, 1): "math/12/3/1",
@@ -82,21 +77,15 @@ def plan(**more: Any) -> Plan:
     return Plan.of(**{**told, **more})
 
 
-def test_a_plan_holds_the_tasks_in_use_and_their_rows_by_family() -> None:
+def test_a_plan_holds_the_tasks_in_use_their_rows_and_the_rewards_that_they_need() -> None:
+    def names(found: Plan) -> list[str]:
+        return [task.name for tasks in found.tasks.values() for task in tasks]
+
     found = plan(task_dist={"coding": 3, "math": 1})
     assert found.targets == {"coding": 8, "math": 2}
-    assert [task.name for tasks in found.tasks.values() for task in tasks] == [
-        "python",
-        "javascript",
-        "math",
-    ]
-    python = plan(languages=["py"]).tasks.values()
-    assert [task.name for tasks in python for task in tasks] == ["python", "math"]
-
-
-def test_a_plan_needs_the_rewards_of_its_weighted_families_alone() -> None:
-    assert plan().rewards == {"coding", "math"}
-    assert plan(task_dist="0,1").rewards == {"math"}
+    assert names(found) == ["python", "javascript", "math"]
+    assert names(plan(languages=["py"])) == ["python", "math"]
+    assert found.rewards == {"coding", "math"} and plan(task_dist="0,1").rewards == {"math"}
     assert set(get_reward_functions(only={"math"})) == {"math"}
     own = get_reward_functions()["math"]
     assert get_reward_functions(extra={"own": own}, only=()) == {"own": own}
