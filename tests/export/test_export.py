@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from labelled import assert_none, unlike
 
 from infinite_rl.dataset.ground_truth import pack, score
 from infinite_rl.dataset.rows import read, sample_of
-from infinite_rl.errors import StoreError, UnknownName, UsageError
+from infinite_rl.errors import StoreError, UsageError
 from infinite_rl.export import FORMATS, export, read_export
 from infinite_rl.export.formats import ANY, MESSAGES, TEXT, fault_of
 from infinite_rl.layout import tagged
@@ -125,11 +127,6 @@ def test_any_text_survives(
     )
 
 
-def test_plain_is_refused_if_the_trainer_wants_messages(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="verl takes messages; .* trl, openrlhf, sft"):
-        export([MATH], "verl", tmp_path / "out", plain=True)
-
-
 def test_the_default_instructions_are_exported_and_none_on_request(tmp_path: Path) -> None:
     for system, roles in ((None, ["system", "user"]), ("", ["user"])):
         export([MATH], "nemo-gym", tmp_path / "out", system=system, overwrite=True)
@@ -170,30 +167,26 @@ def test_datasets_loads_the_folder_with_its_splits(
         assert loaded[split].to_list() == list(read(path))
 
 
-def test_datasets_loads_a_column_that_comes_late(
+def test_datasets_loads_columns_that_come_late_or_in_some_splits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     datasets = pytest.importorskip("datasets")
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+
+    def loaded(rows: list[dict[str, Any]], to: str) -> Any:
+        export(rows, to, tmp_path / to, overwrite=True)
+        return datasets.load_dataset(str(tmp_path / to), cache_dir=str(tmp_path / "cache"))
+
+    rated = {**MATH, "split": "train", "score": 0.5, "n": None}
+    for to in ("jsonl", "parquet"):
+        both = loaded([rated, {**MATH, "split": "test", "source": "gsm8k", "n": 1}], to)
+        assert both["train"][0] == {**rated, "source": None}
+        assert both["test"][0]["score"] is None and both["test"][0]["n"] == 1
     long = {**MATH, "score": None, "n": 1, "response": "y" * 1_000_000}
     late = {**MATH, "score": 0.5, "n": 1.5, "ok": True, "naïve: 🧮": "x"}
-    export([long] * 11 + [late], "jsonl", tmp_path / "out")  # types are guessed from 10 MB
-    loaded = datasets.load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"))
-    assert loaded["train"][11] == late
-    assert loaded["train"][0] == {**long, "ok": None, "naïve: 🧮": None}
-
-
-@pytest.mark.parametrize("to", ["jsonl", "parquet"])
-def test_datasets_loads_splits_that_have_other_columns(
-    to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    datasets = pytest.importorskip("datasets")
-    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
-    rated = {**MATH, "split": "train", "score": 0.5, "n": None}
-    export([rated, {**MATH, "split": "test", "source": "gsm8k", "n": 1}], to, tmp_path / "out")
-    loaded = datasets.load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"))
-    assert loaded["train"][0] == {**rated, "source": None}
-    assert loaded["test"][0]["score"] is None and loaded["test"][0]["n"] == 1
+    train = loaded([long] * 11 + [late], "jsonl")["train"]  # types are guessed from 10 MB
+    assert train[11] == late
+    assert train[0] == {**long, "ok": None, "naïve: 🧮": None}
 
 
 # --- what cannot be exported ---------------------------------------------------------------------
@@ -243,13 +236,18 @@ def test_rows_stay_as_they_are_where_no_trainer_is_named(to: str, tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_no_row_unknown_format_and_too_many_splits_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no row"):
-        export([], "jsonl", tmp_path / "out")
-    with pytest.raises(UnknownName, match="unknown format 'csv'; known: jsonl"):
-        export([MATH], "csv", tmp_path / "out")
-    with pytest.raises(UsageError, match="more than 50 splits"):
-        export([{**MATH, "split": f"s{n}"} for n in range(51)], "jsonl", tmp_path / "out")
+def test_a_wrong_call_is_refused_and_writes_nothing(tmp_path: Path) -> None:
+    out, many = tmp_path / "out", [{**MATH, "split": f"s{n}"} for n in range(51)]
+    cases: list[tuple[str, Callable[[], object]]] = [
+        ("UsageError: .*no row", partial(export, [], "jsonl", out)),
+        ("unknown format 'csv'; known: jsonl", partial(export, [MATH], "csv", out)),
+        ("more than 50 splits", partial(export, many, "jsonl", out)),
+        (
+            "verl takes messages; .* trl, openrlhf, sft",
+            partial(export, [MATH], "verl", out, plain=True),
+        ),
+    ]
+    assert_none(unlike(cases))
     assert not list(tmp_path.iterdir())
 
 
@@ -267,7 +265,7 @@ def test_an_export_is_replaced_on_request_alone_and_whole(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_other_files_are_never_replaced(tmp_path: Path) -> None:
+def test_what_is_no_export_is_never_replaced(tmp_path: Path) -> None:
     for number, other in enumerate(("notes.txt", "train.jsonl/inner", "README.md", "README.md/x")):
         folder = tmp_path / str(number)
         (folder / other).parent.mkdir(parents=True)
@@ -276,13 +274,9 @@ def test_other_files_are_never_replaced(tmp_path: Path) -> None:
             with pytest.raises(UsageError, match="more than an export: choose another folder"):
                 export([MATH], "jsonl", folder, overwrite=overwrite)
         assert (folder / other).read_text() == "mine"
-
-
-def test_a_file_or_a_link_is_no_folder_to_write_in(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    (tmp_path / "link").symlink_to(tmp_path / "0")
     for name in ("file", "dangling", "link"):
         with pytest.raises(UsageError, match="is no folder"):
             export([MATH], "jsonl", tmp_path / name, overwrite=True)

@@ -24,44 +24,28 @@ def source(tmp_path: Path) -> Path:
     return tmp_path / "rows.jsonl"
 
 
-def test_it_says_how_many_responses_did_not_pass(
+def test_it_says_which_responses_did_not_pass_and_a_model_learns_from_none_of_them(
     source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    def exported(to: str, *more: str) -> tuple[str, str]:
+        out = str(source.parent / to)
+        assert main(["export", str(source), "--to", to, "-o", out, "--overwrite", *more]) == 0
+        return capsys.readouterr()
+
     statuses = ["passed", "failed", "unscored", "failed"]
     rows = [{**row, "response": "7", "status": s} for row, s in zip(ROWS, statuses, strict=True)]
     write(rows, source)
-    assert main(["export", str(source), "--to", "trl", "-o", str(source.parent / "out")]) == 0
-    said = capsys.readouterr().err
-    assert "responses among them that did not pass (status): 3" in said
+    assert "responses among them that did not pass (status): 3" in exported("trl")[1]
+    for to in ("sft", "sharegpt"):
+        out, err = exported(to)
+        assert "left out, since their responses did not pass: 3 (--failed keeps them)" in err
+        assert "rows exported: 1 " in out
+        assert "rows exported: 4 " in exported(to, "--failed")[0]
     write(rows[:1], source)
-    assert main(["export", str(source), "--to", "sft", "-o", str(source.parent / "2")]) == 0
-    assert "did not pass" not in capsys.readouterr().err
-
-
-def test_it_says_which_types_have_no_reward(
-    source: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    assert "did not pass" not in exported("sft")[1]
     write([*ROWS, {**ROWS[0], "type": "my\x1bown"}], source)
-    warning = "types without a reward in this package: my\ufffdown\n"
-    for to, said in (("verl", warning), ("jsonl", "")):
-        assert main(["export", str(source), "--to", to, "-o", str(source.parent / to)]) == 0
-        assert capsys.readouterr().err == said
-
-
-@pytest.mark.parametrize("to", ["sft", "sharegpt"])
-def test_a_model_learns_from_no_response_that_did_not_pass_unless_told_to(
-    to: str, source: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    statuses = ["passed", "failed", "unscored", "failed"]
-    rows = [{**row, "response": "7", "status": s} for row, s in zip(ROWS, statuses, strict=True)]
-    write(rows, source)
-    words = ["export", str(source), "--to", to, "-o", str(source.parent / "out")]
-    assert main(words) == 0
-    said = capsys.readouterr()
-    assert "left out, since their responses did not pass: 3 (--failed keeps them)" in said.err
-    assert "rows exported: 1 " in said.out
-    assert main([*words, "--overwrite", "--failed"]) == 0
-    assert "rows exported: 4 " in capsys.readouterr().out
+    assert exported("verl")[1] == "types without a reward in this package: my\ufffdown\n"
+    assert exported("jsonl")[1] == ""
 
 
 def test_it_says_what_it_wrote(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,11 +54,8 @@ def test_it_says_what_it_wrote(source: Path, capsys: pytest.CaptureFixture[str])
     words = ["export", str(source), "--to", "nemo-gym", "-o", str(out), "--val", str(val)]
     assert main([*words, "--license", "cc-by-4.0", "--name", "Sums"]) == 0
     assert "rows exported: 5 (train: 4, validation: 1)" in capsys.readouterr().out
-    assert sorted(path.name for path in out.iterdir()) == [
-        "README.md",
-        "train.jsonl",
-        "validation.jsonl",
-    ]
+    names = sorted(path.name for path in out.iterdir())
+    assert names == ["README.md", "train.jsonl", "validation.jsonl"]
     text = (out / "README.md").read_text(encoding="utf-8")
     assert 'license: "cc-by-4.0"' in text and "# Sums" in text
     assert [row["answer"] for row in read_export(out, "nemo-gym")] == [*"1234", "1"]
@@ -103,25 +84,20 @@ def test_a_run_json_of_another_program_is_no_concern(source: Path) -> None:
         assert main(["export", str(given), "--to", "verifiers", "-o", str(out)]) == 0
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--to", "sft"], "row 1 (n0) cannot be exported: completion[0].content is blank"),
-        (["--to", "verifiers", "--plain"], "verifiers takes messages"),
-        (["--to", "jsonl", "--license", "My Own"], "no licence's identifier"),
-        (["--to", "jsonl", "--split", "a/b"], "no name for a split"),
-        (["--to", "jsonl", "--run_dir", "nowhere"], "there is no run.json in nowhere"),
-        (["--to", "jsonl", "--val", "nowhere.csv"], "there is no nowhere.csv"),
-    ],
-)
-def test_bad_input_is_one_clear_line(
-    words: list[str], said: str, source: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_input_is_one_clear_line(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = source.parent / "out"
-    assert main(["export", str(source), "-o", str(out), *words]) == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert said in lines[-1] and lines[-1].startswith("error: ")
-    assert not out.exists()
+    for words, said in (
+        ("--to sft", "row 1 (n0) cannot be exported: completion[0].content is blank"),
+        ("--to verifiers --plain", "verifiers takes messages"),
+        ("--to jsonl --license My", "no licence's identifier"),
+        ("--to jsonl --split a/b", "no name for a split"),
+        ("--to jsonl --run_dir nowhere", "there is no run.json in nowhere"),
+        ("--to jsonl --val nowhere.csv", "there is no nowhere.csv"),
+    ):
+        assert main(["export", str(source), "-o", str(out), *words.split()]) == 2
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert said in last and last.startswith("error: ")
+        assert not out.exists()
 
 
 def test_the_instructions_and_plain_texts_are_chosen(source: Path) -> None:
