@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +12,16 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from labelled import Tables
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from infinite_rl.errors import UsageError
 from infinite_rl.export import FORMATS, About, Statistics, export
-from infinite_rl.export.card import CARD, escaped, size_category
+from infinite_rl.export.card import CARD, common, escaped, feature_of, size_category
 from infinite_rl.layout import tagged
 
-ROOT = Path(__file__).parents[2]
+tables = Tables(__file__)
 MATH = {"type": "math", "prompt": "2 + 5?", "answer": "7", "response": tagged("7"), "model": "m-1"}
 HOSTILE = [
     "---\nlicense: mit\n---",
@@ -126,45 +125,32 @@ def test_it_says_where_the_rows_come_from(tmp_path: Path) -> None:
     assert "do not say which models" in made(tmp_path / "bare", [{**MATH, "model": ""}])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("to", [name for name in FORMATS if FORMATS[name].ending == "jsonl"])
-def test_its_way_to_verify_the_rows_runs(to: str, tmp_path: Path) -> None:
-    text = made(tmp_path, [MATH, {**MATH, "answer": "8"}], to)
-    (code,) = re.findall(r"```python\n(from infinite_rl.*?)```", text, re.S)
-    command, environment = [sys.executable, "-c", code], {**os.environ, "PYTHONPATH": str(ROOT)}
-    folder = tmp_path / "out"
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert [line.split()[-1] for line in done.stdout.splitlines()] == ["passed", "failed"]
+def test_its_way_to_verify_the_rows_runs_if_there_is_something_to_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for to in [name for name in FORMATS if FORMATS[name].ending == "jsonl"]:
+        text = made(tmp_path / to, [MATH, {**MATH, "answer": "8"}], to)
+        (code,) = re.findall(r"```python\n(from infinite_rl.*?)```", text, re.S)
+        monkeypatch.chdir(tmp_path / to / "out")
+        exec(code, {})
+        verdicts = [line.split()[-1] for line in capsys.readouterr().out.splitlines()]
+        assert verdicts == ["passed", "failed"], to
+    pair = made(tmp_path / "pair", [{"prompt": "?", "chosen": "yes"}])
+    assert "get_reward_functions" not in pair
 
 
-def test_it_gives_no_code_if_there_is_nothing_to_judge(tmp_path: Path) -> None:
-    assert "get_reward_functions" not in made(tmp_path, [{"prompt": "?", "chosen": "yes"}])
+@tables
+def test_a_column_has_the_type_that_all_its_values_have(values: list[Any], dtype: object) -> None:
+    statistics = Statistics()
+    for value in values:
+        statistics.add({}, "train", {"x": value})
+    assert statistics.columns == {"x": dtype}
 
 
-def test_a_column_has_the_type_that_all_its_values_have() -> None:
-    columns: tuple[tuple[list[Any], object], ...] = (
-        (["a", None], "string"),
-        ([None, 1], "int64"),
-        ([1, 1.5], "float64"),
-        ([True, False], "bool"),
-        ([None], "null"),
-        *((values, "") for values in (["a", 1], [True, 1], [2**63], [1, "a", 1])),
-        ([[1], [], [1.5, None]], ("float64",)),
-        ([[]], ("null",)),
-        *((values, "") for values in ([[1], ["a"]], [[[2**63]]])),
-        ([{"a": 1}, {"b": [{"c": True}]}], {"a": "int64", "b": ({"c": "bool"},)}),
-        *((values, "") for values in ([{"a": 1}, {"a": "1"}], [{"a": 1}, 1])),
-        ([None, {}, None], {}),
-        ([[{}], [{"a": 1}]], ({"a": "int64"},)),
-        ([{str(n): n for n in range(60)}, {str(n): n for n in range(60, 120)}], ""),
-        ([json.loads("[" * 400 + "]" * 400)], ""),
-    )
-    for values, dtype in columns:
-        statistics = Statistics()
-        for value in values:
-            statistics.add({}, "train", {"x": value})
-        assert statistics.columns == {"x": dtype}
+def test_a_column_of_many_names_or_deep_lists_has_no_type() -> None:
+    many = [{str(n): n for n in range(60)}, {str(n): n for n in range(60, 120)}]
+    for values in (many, [json.loads("[" * 400 + "]" * 400)]):
+        assert reduce(common, map(feature_of, values)) == ""
 
 
 def test_types_are_given_only_where_all_are_known(tmp_path: Path) -> None:
