@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from adapter_battery import CASES, SITUATIONS, TIMEOUT, Caller, Case, due, found, native
+from labelled import assert_none, unlike
 
 from infinite_rl.adapters import for_rubric, for_trl
 from infinite_rl.adapters.openrlhf import response_of
@@ -124,17 +125,15 @@ def test_no_verdict_is_no_reward_or_a_zero_with_a_warning(caplog: pytest.LogCapt
 
 
 def test_a_wrong_setting_is_refused() -> None:
-    weights: tuple[Any, ...] = (-0.1, 1.1, float("nan"), "0.5")
-    for weight in weights:
-        with pytest.raises(UsageError, match="the format's weight must be in"):
-            for_trl(format_weight=weight)
-    switches: tuple[Any, ...] = ("false", 0, None)
-    for switch in switches:
-        with pytest.raises(UsageError, match="partial is true or false, not"):
-            Scorer(partial=switch)
+    weight, switch = "the format's weight must be in", "partial is true or false, not"
+    wrong: list[tuple[str, dict[str, Any]]] = [
+        *((weight, {"format_weight": each}) for each in (-0.1, 1.1, float("nan"), "0.5")),
+        *((switch, {"partial": each}) for each in ("false", 0, None)),
+    ]
+    assert_none(unlike((said, partial(for_trl, **each)) for said, each in wrong))
 
 
-def test_rewards_of_ones_own_judge() -> None:
+def test_rewards_of_ones_own_judge_and_types_are_mixed() -> None:
     class Long(RewardFunction):
         def compute_reward(self, model_output: str, *_: Any) -> RewardFunctionScore:
             passed = len(model_output) > 3
@@ -142,10 +141,7 @@ def test_rewards_of_ones_own_judge() -> None:
 
     reward = for_trl(extra={"long": Long("long")})
     assert reward([""] * 2, ["abcd", "a"], type=["long"] * 2, answer=["", ""]) == [1.0, 0.0]
-
-
-def test_types_may_be_mixed_in_a_batch() -> None:
-    code = CASES["a right program"]
+    code = CASES["a right program"]  # types may be mixed in a batch
     completions = [tagged("7"), code.completion, tagged("8")]
     assert for_trl()([""] * 3, completions, ground_truth=[SEVEN, code.truth, SEVEN]) == [1, 1, 0]
 

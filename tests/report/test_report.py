@@ -60,19 +60,18 @@ def run_folder(folder: Path) -> Path:
 # The page: nothing of a row is markup, and nothing is loaded.
 
 
-def test_hostile_rows_are_read_back_exactly_and_never_end_their_element(tmp_path: Path) -> None:
-    text = made(ROWS, tmp_path)
+def test_hostile_rows_are_read_back_exactly_and_add_no_element(tmp_path: Path) -> None:
+    text = made(ROWS, tmp_path, title="</title><script>alert(1)</script>")
     assert [row["prompt"] for row in rows_of(text)] == list(TEXTS.values())
+    assert len(TEXTS["long"]) == 1_000_000  # is whole if there is room
     content = text.split('id="content">')[1].split("</script>")[0]
     assert content.isascii() and "<" not in content
-
-
-def test_only_the_packages_own_elements_are_in_the_page(tmp_path: Path) -> None:
-    text = made(ROWS, tmp_path, title="</title><script>alert(1)</script>")
     ordinary = made([], tmp_path, title="ordinary")
     for sign in ("<script", "</script", "<style", "<img", "<!--", "<a ", "onerror="):
         outside = re.sub(r'id="content">.*', "", text)
         assert outside.count(sign) == re.sub(r'id="content">.*', "", ordinary).count(sign), sign
+    same = made(iter(ROWS), tmp_path, title="</title><script>alert(1)</script>")
+    assert same == text, "the same rows make the same page"
 
 
 def test_the_page_loads_nothing_and_runs_only_what_its_policy_names(tmp_path: Path) -> None:
@@ -111,10 +110,6 @@ def test_embedded_content_is_ascii_json_without_an_angle_bracket() -> None:
         assert json.loads(content) == {"text": text}
 
 
-def test_the_same_rows_make_the_same_page(tmp_path: Path) -> None:
-    assert made(ROWS, tmp_path) == made(iter(ROWS), tmp_path)
-
-
 # What is shown, and what is left out.
 
 
@@ -134,17 +129,10 @@ def test_long_texts_are_cut_until_all_fit_and_the_page_says_so(tmp_path: Path) -
     assert rows_of(text)[0]["prompt"] == "short"
     assert rows_of(text)[1]["prompt"] == ["x" * made_of.limit, 10_000]
     assert 9 * made_of.limit + 5 <= 20_000 < 9 * (made_of.limit + 1) * 5 / 4 + 5
-
-
-def test_a_text_of_a_million_characters_is_whole_if_there_is_room(tmp_path: Path) -> None:
-    assert rows_of(made(ROWS, tmp_path))[7]["prompt"] == TEXTS["long"]
-
-
-def test_a_truncated_text_keeps_the_length_of_the_whole() -> None:
     shown = RowSample(10, 1_000)
     for size in (800, 5_000, 7_000):
         shown.add({"text": "x" * size})
-    texts = [row["text"] for row in shown.rows]
+    texts = [row["text"] for row in shown.rows]  # truncated, they keep the length of the whole
     assert [each.of for each in texts if isinstance(each, Truncated)] == [800, 5_000, 7_000]
 
 
@@ -166,22 +154,18 @@ def statistics(rows: list[dict[str, Any]]) -> Statistics:
     return found
 
 
-def test_a_column_of_few_values_is_a_facet_with_its_counts() -> None:
+def test_a_column_is_a_facet_a_quantity_a_constant_or_an_identifier() -> None:
     found = statistics([{"type": kind} for kind in ("math", "math", "coding")])
     assert found.facets() == ["type"]
     (plot,) = found.plots()
     assert (plot["kind"], plot["bars"]) == ("bars", [["math", 2], ["coding", 1]])
 
-
-def test_numbers_are_those_of_a_csv_too_and_no_answers_or_seeds() -> None:
     texts = {"pass_rate": "0.5", "answer": "3", "majority_answer": "3", "seed": "17", "id": "4"}
     found = statistics([texts, {**texts, "pass_rate": "0.75", "answer": "4", "seed": "18"}])
     numeric = [name for name, column in found.columns.items() if column.numeric]
     assert numeric == ["pass_rate"]
     assert [plot["title"] for plot in found.plots()] == ["pass_rate"]
 
-
-def test_identifiers_and_mixed_columns_are_no_quantities() -> None:
     found = statistics([{"type": "math", "reward_version": version} for version in (1, 2)])
     assert not found.columns["reward_version"].numeric
     assert found.plots() == [] and found.facets() == []
@@ -202,14 +186,10 @@ def test_every_number_is_in_one_bar() -> None:
         for low, high, count in zip(edges, edges[1:], counts, strict=False):
             last = high == edges[-1]
             assert count == sum(low <= n < high or (last and n == high) for n in numbers)
-
-
-def test_the_edges_of_histograms() -> None:
     assert histogram("x", [0.25, 0.5])["edges"][::20] == [0.0, 1.0]
     assert histogram("x", [1, 2, 5])["edges"] == [1, 2, 3, 4, 5, 6]
     plot = length_histogram("prompt", [3, 7, 40, 40])
-    assert plot["edges"] == [2, 5, 10, 20, 50]
-    assert plot["counts"] == [1, 1, 0, 2]
+    assert plot["edges"] == [2, 5, 10, 20, 50] and plot["counts"] == [1, 1, 0, 2]
 
 
 def test_cost_and_difficulty_are_told_by_type() -> None:
@@ -239,13 +219,8 @@ def test_similar_prompts_come_first_and_different_ones_not_at_all() -> None:
     assert 0.3 < second[2] == third[2] < 1
     little = ["how many sheep are " + " ".join(f"{name}{n}" for n in range(9)) for name in "ab"]
     assert similar_prompts(little) == [], "one trigram in common is below the least similarity"
-
-
-def test_ten_thousand_prompts_of_one_template_propose_few_pairs() -> None:
-    found = similar_prompts(
-        [f"What is the sum of the numbers {n} and {n + 1}?" for n in range(10_000)]
-    )
-    assert 0 < len(found) <= 20
+    template = [f"What is the sum of the numbers {n} and {n + 1}?" for n in range(10_000)]
+    assert 0 < len(similar_prompts(template)) <= 20
 
 
 # The run's folder, and the command.
@@ -258,12 +233,9 @@ def test_a_runs_folder_brings_what_was_rejected_with_the_reason(tmp_path: Path) 
     content = content_of(text)
     assert (content["seen"], content["kept"], content["title"]) == (5, 3, "run")
     assert dict(map(tuple, content["about"])) == {"calls": "7", "cost, $": "0.25", "model": "m-1"}
-
-
-def test_what_is_empty_in_a_manifest_is_not_told() -> None:
-    assert about({}) == []
-    found = about({"settings": {"task_dist": {"math": 1.0}, "topics": [], "languages": ["a", "b"]}})
-    assert found == [("task_dist", "math 1.0"), ("languages", "a, b")]
+    settings = {"task_dist": {"math": 1.0}, "topics": [], "languages": ["a", "b"]}
+    told = [("task_dist", "math 1.0"), ("languages", "a, b")]
+    assert about({"settings": settings}) == told and about({}) == []
 
 
 def test_rows_without_the_usual_columns_and_no_rows_make_a_page(tmp_path: Path) -> None:
@@ -293,14 +265,8 @@ def test_the_command_says_what_it_made(tmp_path: Path, capsys: pytest.CaptureFix
     assert "--overwrite replaces it" in capsys.readouterr().err
     assert main([*words, "--overwrite", "--rows", "0"]) == 2
     assert "rows must be at least 1" in capsys.readouterr().err
-
-
-def test_a_page_takes_the_place_of_no_file_of_rows(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "rows.jsonl"
-    write(ROWS, path)
-    before = path.read_bytes()
-    assert main(["report", str(path), "-o", str(path), "--overwrite"]) == 2
+    rows = tmp_path / "rows.jsonl"
+    before = rows.read_bytes()
+    assert main(["report", str(rows), "-o", str(rows), "--overwrite"]) == 2
     assert "rows.jsonl must end in .html" in capsys.readouterr().err
-    assert path.read_bytes() == before
+    assert rows.read_bytes() == before
