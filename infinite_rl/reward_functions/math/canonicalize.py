@@ -16,6 +16,7 @@ from .equivalence import difference
 from .exact import rational
 from .normal_form import ray
 from .regions import SETS, NoNumbers, canonical, nearly, outside, span_of
+from .tokens import VOCABULARY
 from .tree import REALS, Node, number, symbol
 
 
@@ -54,12 +55,7 @@ def _checked(node: Node, budget: Budget) -> Node:
 
 _INTEGERS = frozenset("ijklmnpqMN")  # letters that mostly stand for whole numbers
 _COMPLEX = frozenset("zw")
-_SIGNS = {"positive": ">0", "negative": "<0", "nonnegative": ">=0", "nonpositive": "<=0"}
-_SIGNS |= {"nonzero": "!=0"}
-_TYPES = {"Z": "integer", "N": "natural", "Q": "rational", "C": "complex"}
-_TYPES |= {"integer": "integer", "integers": "integer", "natural": "natural", "whole": "natural"}
-_TYPES |= {kind: kind for kind in ("rational", "irrational", "complex", "real")}
-_TYPES |= {"reals": "real"}
+_SIGNS, _TYPES = VOCABULARY.mapping("signs"), VOCABULARY.mapping("kinds of numbers")
 _WHOLE_KINDS = frozenset(["odd", "even", "prime"])
 _PROBES = tuple(Fraction(n, 2) for n in (0, 2, -2, 1, -1, 5, -5, 7, 20, -20))
 _TINY = Fraction(1, 10**40)  # values are known to 50 digits

@@ -13,7 +13,7 @@ from .parse import parse
 from .preprocess import DENIALS
 from .regions import nearly, pieces, stretches
 from .text_answers import plain_text
-from .tokens import GREEK
+from .tokens import GREEK, VOCABULARY
 from .tree import EXPRESSIONS, REALS, Node, constant, number, show, symbol
 
 # The order in which a pair is put before it is judged: so the verdict cannot depend on its order.
@@ -23,10 +23,7 @@ _KINDS += ["tuple", "list", "set", "matrix"]
 _RANK = {op: rank for rank, op in enumerate(_KINDS)}
 
 _STATEMENT = re.compile(r"(?:[a-z]+ ){1,3}?(?:is|are|will be) ([a-z][a-z -]*)")
-_OPEN_WORDS = DENIALS | {
-    "nothing", "nobody", "that", "whether", "which", "what", "who", "why", "how", "when", "where",
-    "opposite", "hardly", "only", "every", "all", "some", "any", "each",
-}  # fmt: skip
+_OPEN_WORDS = DENIALS | VOCABULARY.words("open words")
 
 _DEGREES, _RADIANS = (("angle", 1),), (("radian", 1),)
 

@@ -78,12 +78,12 @@ def mixed_or_plain(parser: Cursor, token: Token) -> Node:
     if parser.peek().kind == "num" and parser.peek(1).text == "/" and parser.peek(2).kind == "num":
         return _mixed(parser, value, parser.peek().text, parser.peek(2).text, 3)
     if parser.at_command("frac"):
-        tokens = [parser.peek(index) for index in range(1, 7)]
-        shape = [part.kind if part.kind == "num" else part.text for part in tokens]
+        _, *shape = parser.texts(7)
         if shape == ["{", "num", "}", "{", "num", "}"]:
-            return _mixed(parser, value, tokens[1].text, tokens[4].text, 7)
-        if shape[0] == "num" and len(tokens[0].text) == 2:
-            return _mixed(parser, value, tokens[0].text[0], tokens[0].text[1], 2)
+            return _mixed(parser, value, parser.peek(2).text, parser.peek(5).text, 7)
+        digits = parser.peek(1).text
+        if shape[0] == "num" and len(digits) == 2:
+            return _mixed(parser, value, digits[0], digits[1], 2)
     if parser.peek().kind == "num":
         raise Unparsed("two numbers side by side")
     return number(value)

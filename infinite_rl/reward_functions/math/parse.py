@@ -19,6 +19,7 @@ _SET_SIGNS = {"cup": "union", "cap": "intersection", "minus": "difference"}
 # What may follow a factor in its product, and a base in its power; most often neither does.
 _PRODUCT_SIGNS = frozenset(["*", "/", "(", "{", "lfloor", "lceil", "|"])
 _AFTER_BASE = frozenset(["!", "%", "degree", "^", "'", "_"])
+_BARS = {"|": "abs", "lfloor": "floor", "lceil": "ceil"}
 _NAMES = frozenset("fghFG")  # of functions, where one is of another
 _ATOM_KINDS = frozenset(["name", "vector", "greek", "const", "func"])
 _ATOM_COMMANDS = VOCABULARY.words("atoms")
@@ -319,14 +320,13 @@ class Parser(Cursor):
 
     def exponent(self) -> Node:
         """What follows `^`, with its sign."""
-        self.enter()
         minus = False
-        while self.at("-", "+"):
-            minus ^= self.take().text == "-"
-        node = number(numeral(self.take().text)) if self.peek().kind == "num" else self.atom()
-        if self.accept("^"):  # a^b^c is a^(b^c)
-            node = Node("pow", (expression(node), expression(self.exponent())))
-        self.depth -= 1
+        with self:
+            while self.at("-", "+"):
+                minus ^= self.take().text == "-"
+            node = number(numeral(self.take().text)) if self.peek().kind == "num" else self.atom()
+            if self.accept("^"):  # a^b^c is a^(b^c)
+                node = Node("pow", (expression(node), expression(self.exponent())))
         return -expression(node) if minus else node
 
     def atom(self) -> Node:
@@ -351,7 +351,8 @@ class Parser(Cursor):
         if token.kind == "const":
             return constant(token.text)
         if token.kind == "func":
-            return structures.application(self, token.text)
+            with self:
+                return structures.application(self, token.text)
         if token.kind == "cmd":
             return self.command(token.text)
         if token.kind == "op":
@@ -387,23 +388,18 @@ class Parser(Cursor):
 
     def bracket(self, opener: str) -> Node:
         """What a bracket that is taken holds, up to its partner."""
-        self.enter()
-        bars, self.bars = self.bars, 0
-        if opener in ("(", "[", "]"):
-            node = self.parenthesis(opener)
-        elif opener in ("{", "\\{"):
-            node = self.braces(opener)
-        elif opener in ("lfloor", "lceil"):
-            node = Node("fn", (expression(self.sum()),), opener[1:])
-            self.expect("r" + opener[1:])
-        elif opener == "|":
-            self.bars = 1
-            node = Node("fn", (expression(self.sum()),), "abs")
-            self.expect("|")
-        else:
-            raise Unparsed(f"{opener!r} is out of place")
+        bars, self.bars = self.bars, int(opener == "|")
+        with self:
+            if opener in ("(", "[", "]"):
+                node = self.parenthesis(opener)
+            elif opener in ("{", "\\{"):
+                node = self.braces(opener)
+            elif opener in ("lfloor", "lceil", "|"):
+                node = Node("fn", (expression(self.sum()),), _BARS[opener])
+                self.expect(opener.replace("l", "r", 1))
+            else:
+                raise Unparsed(f"{opener!r} is out of place")
         self.bars = bars
-        self.depth -= 1
         return node
 
     def parenthesis(self, opener: str) -> Node:
@@ -459,52 +455,37 @@ class Parser(Cursor):
 
     def argument(self) -> Node:
         """What a LaTeX command takes: a braced group, or one token, of a numeral one digit."""
-        self.enter()
         token = self.peek()
         if token.kind == "num" and len(token.text) > 1:
             if not token.text.isdigit():
                 raise Unparsed("an argument without braces")
             self.tokens[self.position] = Token("num", token.text[1:])
-            node = number(int(token.text[0]))
-        elif token.kind == "num":
-            self.take()
-            node = number(int(token.text))
-        else:
-            node = self.atom()
-        self.depth -= 1
-        return expression(node)
+            return number(int(token.text[0]))
+        with self:
+            return number(int(self.take().text)) if token.kind == "num" else expression(self.atom())
 
     def command(self, name: str) -> Node:
         """What follows a structure that is taken, such as `frac`."""
         if name == "frac":
             operator = structures.derivative(self)
-            if operator is not None:
-                return operator
-            top = self.argument()
-            return top / self.argument()
+            return operator or self.argument() / self.argument()
         if name == "binom":
-            top = self.argument()
-            return Node("binom", (top, self.argument()))
-        if name == "sqrt":
-            return structures.root(self)
-        if name == "surd":
-            self.enter()
-            node = Node("fn", (expression(self.atom()),), "sqrt")
-            self.depth -= 1
-            return node
+            return Node("binom", (self.argument(), self.argument()))
         if name == "empty":
             return Node("set")
-        if name == "begin":
-            return structures.environment(self)
-        if name in ("total", "product"):
-            return structures.series(self, name)
-        if name in ("limit", "int"):
-            self.enter()
-            node = structures.limit(self) if name == "limit" else structures.integral(self)
-            self.depth -= 1
-            return node
+        if name == "sqrt":
+            return structures.root(self)
         if name == "bar":
             return structures.conjugate(self)
+        with self:
+            if name == "surd":
+                return Node("fn", (expression(self.atom()),), "sqrt")
+            if name == "begin":
+                return structures.environment(self)
+            if name in ("total", "product"):
+                return structures.series(self, name)
+            if name in ("limit", "int"):
+                return structures.limit(self) if name == "limit" else structures.integral(self)
         raise Unparsed(f"{name!r} is out of place")
 
 

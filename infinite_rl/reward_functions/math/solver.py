@@ -164,18 +164,17 @@ class _Builder:
                 return sympy.Symbol(content, integer=True, positive=True)
             return sympy.Symbol(content, real=True)
         if operation == "const":
-            constants = {"pi": sympy.pi, "e": sympy.E, "i": sympy.I, "inf": sympy.oo}
-            return constants[content]
+            return _constants()[content]
         values = [self.node(arg) for arg in args]
         if operation == "calculus":
             return self.calculus(content, values)
         if operation == "fn":
             return self.function(content, values)
         make: dict[str, Callable[..., Any]] = {
-            "add": sympy.Add, "mul": sympy.Mul, "pow": sympy.Pow, "fact": sympy.factorial,
-            "binom": sympy.binomial, "neg": lambda a: -a, "div": lambda a, b: a / b,
+            **{ours: getattr(sympy, theirs) for ours, theirs in _OPERATIONS.items()},
+            **{"neg": lambda a: -a, "div": lambda a, b: a / b},
             "deg": lambda a: a * sympy.pi / 180,
-        }  # fmt: skip
+        }
         if operation not in make:
             raise NoClosedForm(f"a {operation} inside of it")
         return make[operation](*values)
@@ -187,12 +186,10 @@ class _Builder:
             return sympy.log(values[0], base)
         if name == "root":
             return sympy.root(values[0], values[1])
-        renamed = {"abs": "Abs", "ceil": "ceiling"}
-        if name.startswith("arc"):
-            return getattr(sympy, f"a{name[3:]}")(*values)
-        if name not in _FUNCTIONS:
+        kind = _NAMES.get(name) or (name if name in ("exp", "sqrt", "cbrt") else "")
+        if not kind:
             raise NoClosedForm(f"the function {name} inside of it")
-        return getattr(sympy, renamed.get(name, name))(*values)
+        return getattr(sympy, kind)(*values)
 
     def calculus(self, kind: str, values: list[Any]) -> Any:
         question = self.question(kind, values)
@@ -217,10 +214,17 @@ class _Builder:
         return sympy.Limit(body, name, ends[0], side)
 
 
-_FUNCTIONS = frozenset([
-    "sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "exp", "sqrt", "cbrt", "abs",
-    "floor", "ceil",
-])  # fmt: skip
+# Ours, and what sympy calls it.
+_OPERATIONS = {"add": "Add", "mul": "Mul", "pow": "Pow", "fact": "factorial", "binom": "binomial"}
+_NAMES = {name: name for name in ("sin", "cos", "tan", "cot", "sec", "csc", "floor")}
+_NAMES |= {"sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "ln": "log", "abs": "Abs"}
+_NAMES |= {"ceil": "ceiling", "arcsin": "asin", "arccos": "acos", "arctan": "atan"}
+
+
+def _constants() -> dict[str, Any]:
+    import sympy
+
+    return {"pi": sympy.pi, "e": sympy.E, "i": sympy.I, "inf": sympy.oo}
 
 
 def _names(tree: Plain) -> set[str]:
@@ -253,7 +257,7 @@ def _plain(result: Any) -> Plain:
         return ["num", f"{result.p}/{result.q}", []]
     if result.is_Symbol:
         return ["sym", result.name, []]
-    for value, name in ((sympy.pi, "pi"), (sympy.E, "e"), (sympy.I, "i"), (sympy.oo, "inf")):
+    for name, value in _constants().items():
         if result == value:
             return ["const", name, []]
     if result == -sympy.oo:
@@ -261,21 +265,14 @@ def _plain(result: Any) -> Plain:
     args = [_plain(arg) for arg in result.args]
     if isinstance(result, sympy.exp):
         return ["pow", None, [["const", "e", []], *args]]
-    for kind, operation in _OPERATIONS.items():
-        if isinstance(result, getattr(sympy, kind)):
-            return [operation, None, args]
-    for kind, name in _NAMES.items():
-        if isinstance(result, getattr(sympy, kind)) and len(args) == 1:
-            return ["fn", name, args]
+    kind = type(result).__name__
+    for ours, theirs in _OPERATIONS.items():
+        if theirs == kind:
+            return [ours, None, args]
+    for ours, theirs in _NAMES.items():
+        if theirs == kind and len(args) == 1:
+            return ["fn", ours, args]
     raise NoClosedForm(f"its closed form has {type(result).__name__} in it")
-
-
-_OPERATIONS = {"Add": "add", "Mul": "mul", "Pow": "pow", "factorial": "fact", "binomial": "binom"}
-_NAMES = {
-    **{"log": "ln", "Abs": "abs", "floor": "floor", "ceiling": "ceil", "asin": "arcsin"},
-    **{"acos": "arccos", "atan": "arctan", "sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot"},
-    **{"sec": "sec", "csc": "csc", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh"},
-}
 
 
 # --- the check -----------------------------------------------------------------------------------
@@ -298,26 +295,23 @@ def _check(kind: str, question: Any, result: Any) -> None:
         values = {
             name: sympy.Integer(6) if name.is_integer else sympy.Rational(sample) for name in names
         }
-        expected, actual = _expected_and_actual(kind, question, result, values)
+        given = result.subs(values)
+        if kind.startswith("lim"):
+            wanted = _near(question, values)
+        elif kind == "prod":
+            wanted = question.subs(values).doit()
+        elif kind == "int" and len(question.limits[0]) == 1:
+            wanted = question.function.subs(values)
+            given = result.diff(question.limits[0][0]).subs(values)
+        elif kind == "int" and (slopes := _slopes(question)):
+            wanted = _oscillating(question, slopes)
+        else:
+            wanted = question.subs(values)
         agreement = _LIMIT_AGREEMENT if kind.startswith("lim") else _AGREEMENT
-        if not _alike(expected, actual, agreement):
+        if not _alike(wanted, given, agreement):
             raise NoClosedForm("its value could not be confirmed")
         if not names:
             return
-
-
-def _expected_and_actual(
-    kind: str, question: Any, result: Any, values: Mapping[Any, Any]
-) -> tuple[Any, Any]:
-    if kind.startswith("lim"):
-        return _near(question, values), result.subs(values)
-    if kind == "prod":
-        return question.subs(values).doit(), result.subs(values)
-    if kind == "int" and len(question.limits[0]) == 1:
-        return question.function.subs(values), result.diff(question.limits[0][0]).subs(values)
-    slopes = _slopes(question) if kind == "int" else []
-    expected = _oscillating(question, slopes) if slopes else question.subs(values)
-    return expected, result.subs(values)
 
 
 def _slopes(question: Any) -> list[Any]:

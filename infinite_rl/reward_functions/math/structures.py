@@ -23,11 +23,8 @@ _ONE_ATOM = frozenset(["sqrt", "cbrt", "abs", "floor", "ceil"])  # functions of 
 
 def application(parser: Cursor, name: str) -> Node:
     """A function with its optional base and exponent: `\\log_2 8`, `\\sin^2 x`, `ln(x)`."""
-    parser.enter()
     if name in SELECTIONS or name == "det":
-        node = selection(parser, name) if name in SELECTIONS else determinant(parser.atom())
-        parser.depth -= 1
-        return node
+        return selection(parser, name) if name in SELECTIONS else determinant(parser.atom())
     base = None
     if name == "log" and parser.accept("_"):
         token = parser.peek()
@@ -41,7 +38,6 @@ def application(parser: Cursor, name: str) -> Node:
     node = Node("fn", (argument,) if base is None else (argument, base), name)
     if name == "cis":
         node = Node("pow", (constant("e"), Node("mul", (constant("i"), argument))))
-    parser.depth -= 1
     return node if exponent is None else Node("pow", (node, expression(exponent)))
 
 
@@ -126,11 +122,9 @@ def conjugated(node: Node) -> Node:
 
 def choices(parser: Cursor, name: str) -> Node | None:
     """`C(5, 2)` inside mathematics, as the number of choices; alone it is a point."""
-    tokens = [parser.peek(ahead) for ahead in range(5)]
-    shape = [token.kind if token.kind == "num" else token.text for token in tokens]
-    if name != "C" or shape != ["(", "num", ",", "num", ")"]:
+    top, bottom = parser.peek(1).text, parser.peek(3).text
+    if name != "C" or parser.texts(5) != ["(", "num", ",", "num", ")"]:
         return None
-    top, bottom = tokens[1].text, tokens[3].text
     if not (top.isdigit() and bottom.isdigit()):
         return None
     parser.position += 5
@@ -139,45 +133,37 @@ def choices(parser: Cursor, name: str) -> Node | None:
 
 def series(parser: Cursor, name: str) -> Node:
     """A finite sum or product over whole numbers, written out: `\\sum_{k=1}^{10} k`."""
-    parser.enter()
-    parser.expect("_")
-    parser.expect("{")
+    parser.expect("_", "{")
     index = parser.take()
     parser.expect("=")
     low = parser.sum()
-    parser.expect("}")
-    parser.expect("^")
+    parser.expect("}", "^")
     high = parser.argument()
     body = expression(parser.product())
     first, last = _whole(low), _whole(high)
     if index.kind != "name":
         raise Unparsed("a sum without its index")
     if first is None or last is None:
-        parser.depth -= 1
         ends = (symbol(index.text), expression(low), expression(high))
         return Node("calculus", (body, *ends), "sum" if name == "total" else "prod")
     if (last - first + 1) * body.size > MAX_SERIES:
         raise OverBudget("a sum of too many terms")
     terms = tuple(body.substituted({index.text: number(k)}) for k in range(first, last + 1))
-    parser.depth -= 1
     if not terms:
         return number(0 if name == "total" else 1)
     return Node("add" if name == "total" else "mul", terms)
 
 
 def _whole(node: Node) -> int | None:
-    whole = isinstance(node.value, Fraction) and node.value.denominator == 1
-    return int(node.value) if whole and isinstance(node.value, Fraction) else None
-
-
-_OPEN, _CLOSE = frozenset(["(", "[", "{", "\\{"]), frozenset([")", "]", "}", "\\}"])
+    value = node.value
+    return int(value) if isinstance(value, Fraction) and value.denominator == 1 else None
 
 
 def integral(parser: Cursor) -> Node:
     """What follows `\\int`: its ends, the body, and `dx`."""
     ends = _ends(parser)
     _out_of_numerator(parser.tokens, parser.position)
-    index, width, name = _differential(parser.tokens, parser.position)
+    index, width, name = _differential(parser)
     _refuse_functions(parser.tokens[parser.position : index])
     body = parser.part(index)
     if len(ends) == 1 or parser.peek().kind == "end":
@@ -233,31 +219,24 @@ def _ends(parser: Cursor) -> list[Node]:
     return [ends[mark] for mark in ("_", "^") if mark in ends]
 
 
-def _differential(tokens: list[Token], start: int) -> tuple[int, int, str]:
+def _differential(parser: Cursor) -> tuple[int, int, str]:
     """Where the `dx` of an integral stands, of how many tokens it is, and its variable."""
-    depth = inner = 0
-    for index in range(start, len(tokens) - 1):
-        token, following = tokens[index], tokens[index + 1]
-        if token.kind == "op" and token.text in _OPEN:
-            depth += 1
-        elif token.kind == "op" and token.text in _CLOSE:
-            depth -= 1
-        elif token[:2] == ("cmd", "int"):
-            inner += 1
-        if depth < 0:
+    inner = 0
+    for index, token, depth in parser.brackets():
+        if depth < 0 or token.kind == "end":
             break
-        width = _is_differential(tokens, index)
+        inner += token[:2] == ("cmd", "int")
+        width = _is_differential(parser.tokens, index)
         if width and not depth:
             if not inner:
-                return index, width, token.text[1] if width == 1 else following.text
+                return index, width, token.text[1] if width == 1 else parser.tokens[index + 1].text
             inner -= 1
     raise Unparsed("an integral without its variable")
 
 
 def limit(parser: Cursor) -> Node:
     """What follows `\\lim`: `_{x \\to 0}`, perhaps with a side, and one term."""
-    parser.expect("_")
-    parser.expect("{")
+    parser.expect("_", "{")
     variable = parser.take()
     if variable.kind not in ("name", "greek"):
         raise Unparsed("a limit without its variable")
@@ -276,14 +255,11 @@ def limit(parser: Cursor) -> Node:
 
 def _side(parser: Cursor) -> str:
     """The sign in `0^+` or `0^{-}`, hidden from the parser of the point by an end in its place."""
-    depth = 0
-    for index in range(parser.position, len(parser.tokens)):
-        text = parser.tokens[index].text
-        depth += (text in _OPEN) - (text in _CLOSE)
+    for index, token, depth in parser.brackets():
         if depth < 0:
             return ""
-        after = [token.text for token in parser.tokens[index + 1 : index + 5]]
-        if text == "^" and not depth:
+        after = [behind.text for behind in parser.tokens[index + 1 : index + 5]]
+        if token.text == "^" and not depth:
             braced = len(after) == 4 and after[0] == "{" and after[2:] == ["}", "}"]
             sign = after[1] if braced else after[0] if after[1:2] == ["}"] else ""
             if sign in ("+", "-"):
@@ -294,7 +270,7 @@ def _side(parser: Cursor) -> str:
 
 def derivative(parser: Cursor) -> Node | None:
     """`\\frac{d}{dx}` after its command, with its term; None for any other fraction."""
-    texts = [parser.peek(ahead).text for ahead in range(7)]
+    texts = parser.texts(7)
     if texts[:4] != ["{", "d", "}", "{"]:
         return None
     if texts[5] == "}" and len(texts[4]) == 2 and texts[4][0] == "d":
@@ -324,7 +300,6 @@ _COPULAS, _OTHERWISE = map(VOCABULARY.words, ("copulas", "otherwise"))
 
 def environment(parser: Cursor) -> Node:
     """What follows `\\begin`, up to its `\\end`."""
-    parser.enter()
     name = _name(parser)
     if name == "cases":
         node = cases(parser)
@@ -335,7 +310,6 @@ def environment(parser: Cursor) -> Node:
     parser.take()  # `\\end`
     if _name(parser) != name:
         raise Unparsed(f"an environment {name!r} that ends as another")
-    parser.depth -= 1
     return node
 
 

@@ -9,6 +9,7 @@ letters in plain text), `text` (the content of `\\text{}`), `cmd` (a structure s
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ..word_tables import WordTables
@@ -290,8 +291,19 @@ class _Lexer:
 class Cursor:
     """The tokens of one answer and the position of the next one.
 
-    Each method reads what it names. It raises Unparsed if that is not there, and OverBudget.
+    Each method reads what it names. It raises Unparsed if that is not there, and OverBudget. The
+    grammar, `Parser`, has those that are only declared here.
     """
+
+    items: Callable[[], tuple[list[Node], str]]
+    starts_atom: Callable[[], bool]
+    relation: Callable[[], Node]
+    sum: Callable[[], Node]
+    product: Callable[[], Node]
+    power: Callable[[], Node]
+    exponent: Callable[[], Node]
+    atom: Callable[[], Node]
+    argument: Callable[[], Node]
 
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
@@ -332,21 +344,38 @@ class Cursor:
             return True
         return False
 
-    def expect(self, operator: str) -> None:
-        """Read this operator. Raises Unparsed if it is not next."""
-        if not self.accept(operator):
-            raise Unparsed(f"expected {operator!r}, found {self.peek().text[:20] or 'the end'!r}")
+    def expect(self, *operators: str) -> None:
+        """Read these operators, one after another. Raises Unparsed if one is not next."""
+        for each in operators:
+            if not self.accept(each):
+                raise Unparsed(f"expected {each!r}, found {self.peek().text[:20] or 'the end'!r}")
 
     def at_command(self, name: str) -> bool:
         """Whether the next token is this structure, such as `frac`."""
         token = self.peek()
         return token.text == name and token.kind == "cmd"
 
-    def enter(self) -> None:
-        """Enter one level of nesting; the caller decrements `depth` when it leaves."""
+    def __enter__(self) -> None:
+        """Enter one level of nesting."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise OverBudget(f"nested deeper than {MAX_DEPTH}")
+
+    def __exit__(self, *_: object) -> None:
+        self.depth -= 1
+
+    def texts(self, count: int) -> list[str]:
+        """The texts of the tokens from here on; "num" for a numeral."""
+        tokens = [self.peek(ahead) for ahead in range(count)]
+        return [token.kind if token.kind == "num" else token.text for token in tokens]
+
+    def brackets(self) -> Iterator[tuple[int, Token, int]]:
+        """Each token from here on: its index, itself, and how many brackets are open behind it."""
+        depth = 0
+        for index, token in enumerate(self.tokens[self.position :], self.position):
+            if token.kind == "op":
+                depth += (token.text in _OPENERS | {"{"}) - (token.text in _CLOSERS)
+            yield index, token, depth
 
     def part(self, end: int) -> Node:
         """The expression that ends exactly at the token `end`."""
@@ -357,39 +386,3 @@ class Cursor:
             raise Unparsed(f"{self.peek().text[:20]!r} is out of place")
         self.tokens[self.position :] = rest
         return node
-
-    def items(self) -> tuple[list[Node], str]:
-        """The members of a list, and "or", "and" or "," for how they are joined."""
-        raise NotImplementedError
-
-    def relation(self) -> Node:
-        """`2 < x <= 7`, `x = 3 (mod 5)`, or one side alone."""
-        raise NotImplementedError
-
-    def sum(self) -> Node:
-        """Terms with signs between them."""
-        raise NotImplementedError
-
-    def product(self) -> Node:
-        """Factors, with a currency before them or a unit behind."""
-        raise NotImplementedError
-
-    def starts_atom(self) -> bool:
-        """Whether the next token begins a factor without a sign before it."""
-        raise NotImplementedError
-
-    def power(self) -> Node:
-        """An atom with what stands behind it: an exponent, `!`, `%`, degrees."""
-        raise NotImplementedError
-
-    def exponent(self) -> Node:
-        """What follows `^`, with its sign."""
-        raise NotImplementedError
-
-    def atom(self) -> Node:
-        """A numeral, a name, a function, a bracket, a command, or words."""
-        raise NotImplementedError
-
-    def argument(self) -> Node:
-        """What a LaTeX command takes: a braced group, or one token, of a numeral one digit."""
-        raise NotImplementedError
