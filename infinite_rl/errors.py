@@ -24,7 +24,8 @@ Exceptions of other libraries are turned into these once, at the edge that meets
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -108,6 +109,15 @@ class NoColumn(UsageError):
 
 class StoreError(InfiniteRLError):
     """A file in the output folder is foreign, damaged, locked or not writable."""
+
+
+@contextmanager
+def store_errors(what: str) -> Iterator[None]:
+    """Raise StoreError "`what`: REASON" for an OSError in the block."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{what}: {error.strerror or error}") from None
 
 
 class Damaged(StoreError):

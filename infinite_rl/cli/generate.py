@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ..config import FilePath, Number, Strings, one_of, ranged, read_yaml
 from ..dataset import MIN_DISTINCT
-from ..errors import StoreError, UsageError
+from ..errors import StoreError, UsageError, store_errors
 from ..manifest import read_manifest
 from ..providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
 from ..verification import MIN_AGREEMENT
@@ -289,10 +289,8 @@ class Generate(AsksModel):
         """Save the config, with which --resume continues."""
         path = self.out_dir / BATCH
         values = {k: v for k, v in self.values().items() if k not in ("resume", "wait", "dry_run")}
-        try:
+        with store_errors(f"cannot write {path}"):
             path.write_text(json.dumps(values), encoding="utf-8")
-        except OSError as error:
-            raise StoreError(f"cannot write {path}: {error.strerror}") from None
 
 
 def _topics(text: str | None) -> list[str]:

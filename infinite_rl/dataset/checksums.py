@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ..errors import StoreError
+from ..errors import StoreError, store_errors
 from ..files.atomic import write_text
 from .rows import PINS as MANIFEST
 from .rows import Row, write
@@ -39,13 +39,11 @@ def pinned(files: Mapping[str, list[Row]], source: str, seed: int) -> Pinned:
 def write_pinned(folder: Path, files: Mapping[str, list[Row]], manifest: Pinned) -> None:
     """Write the files and their manifest. Raises StoreError if that fails."""
     path = folder / MANIFEST
-    try:
+    with store_errors(f"cannot write {path}"):
         path.unlink(missing_ok=True)
         for name, rows in files.items():
             write(rows, folder / name)
         write_text(path, json.dumps(asdict(manifest), indent=2) + "\n")
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def check(folder: str | Path) -> Pinned:
@@ -76,10 +74,8 @@ def check_file(path: Path, manifest: Pinned | None = None) -> None:
         manifest = _read(path.with_name(MANIFEST))
     if manifest is None or path.name not in manifest.sha256:
         return
-    try:
+    with store_errors(f"{path} cannot be read"):
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror}") from None
     if digest != manifest.sha256[path.name]:
         raise StoreError(
             f"{path} is not what was pinned: its SHA-256 begins with {digest[:12]}, in {MANIFEST} "

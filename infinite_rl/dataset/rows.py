@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from ..errors import NoColumn, StoreError, UsageError, import_extra, reason_of
+from ..errors import NoColumn, StoreError, UsageError, import_extra, reason_of, store_errors
 from ..files.atomic import atomic_file
 from ..files.logs import csv_line, read_rows
 from ..store import DATASET, JOURNAL, is_of_a_run, sample_of
@@ -55,10 +55,8 @@ def read(source: Source) -> Iterator[Row]:
         yield from _saved(Path(source))
     elif isinstance(source, str | Path):
         for path in _files(Path(source)):
-            try:
+            with store_errors(f"cannot read {path}"):
                 yield from _KINDS[kind_of(path)].read(path)
-            except OSError as error:
-                raise StoreError(f"cannot read {path}: {error.strerror or error}") from None
     elif isinstance(source, Mapping):
         for split, rows in source.items():
             yield from ({**row, "split": split} for row in rows)

@@ -18,7 +18,7 @@ from typing import IO, Any
 from ..dataset import parquet
 from ..dataset.ground_truth import unpack
 from ..dataset.rows import Row, id_of, read, sample_of, spill
-from ..errors import StoreError, UsageError, look_up
+from ..errors import UsageError, look_up, store_errors
 from ..files.atomic import atomic_folder
 from ..verification.self_consistency import default_system_prompt
 from .card import CARD, MARK, About, Statistics, card, not_passed
@@ -73,14 +73,11 @@ def export(
         raise UsageError(f"{format_.name} takes messages; texts in their place go with {others}")
     check_target(folder, overwrite=overwrite)
     statistics = Statistics()
-    try:
-        with atomic_folder(folder) as draft:
-            lines = _lines(rows, format_, split, system, statistics, plain=plain, failed=failed)
-            _write(lines, format_, draft)
-            text = card(format_, statistics, about or About(folder.name))
-            (draft / CARD).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"cannot write {folder}: {error.strerror or error}") from None
+    with store_errors(f"cannot write {folder}"), atomic_folder(folder) as draft:
+        lines = _lines(rows, format_, split, system, statistics, plain=plain, failed=failed)
+        _write(lines, format_, draft)
+        text = card(format_, statistics, about or About(folder.name))
+        (draft / CARD).write_text(text, encoding="utf-8")
     return statistics
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..errors import StoreError
+from ..errors import store_errors
 
 UNFINISHED = ".part"
 _NEW, _OLD = "new", "old"
@@ -25,7 +25,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
     Raises:
         StoreError: the file cannot be written.
     """
-    try:
+    with store_errors(f"cannot write {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
         number, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=UNFINISHED, dir=path.parent)
         os.close(number)
@@ -38,8 +38,6 @@ def atomic_file(path: Path) -> Iterator[Path]:
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(name)
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 @contextmanager

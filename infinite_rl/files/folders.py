@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..errors import StoreError
+from ..errors import StoreError, store_errors
 
 
 @contextmanager
@@ -21,11 +21,9 @@ def locked(out_dir: Path) -> Iterator[None]:
     Raises:
         StoreError: the folder cannot be written to, or another run is writing to it.
     """
-    try:
+    with store_errors(f"cannot write to the folder {out_dir}"):
         out_dir.mkdir(parents=True, exist_ok=True)
         file = (out_dir / ".lock").open("wb")
-    except OSError as error:
-        raise StoreError(f"cannot write to the folder {out_dir}: {error.strerror}") from None
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

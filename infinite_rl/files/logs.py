@@ -19,7 +19,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from ..errors import StoreError
+from ..errors import StoreError, store_errors
 from .atomic import atomic_file
 
 T = TypeVar("T")
@@ -42,10 +42,8 @@ class AppendOnlyFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
+        with store_errors(f"cannot write {path}"):
             self._file = path.open("ab", buffering=0)  # a record reaches the system at once
-        except OSError as error:
-            raise StoreError(f"cannot write {path}: {error.strerror}") from None
 
     def sync(self) -> None:
         """Force the records to the disk."""
@@ -99,10 +97,8 @@ class JsonlLog(AppendOnlyFile):
     """
 
     def __init__(self, path: Path) -> None:
-        try:
+        with store_errors(f"cannot write {path}"):
             path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"cannot write {path}: {error.strerror}") from None
         super().__init__(path)
         with ExitStack() as on_error:
             on_error.callback(self._file.close)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from ..errors import StoreError
+from ..errors import StoreError, store_errors
 from ..redact import redact
 
 FILE = Path("docs") / "job_log.md"
@@ -31,7 +31,7 @@ def append(folder: Path, line: str) -> Path:
         StoreError: the log cannot be written.
     """
     path = folder / FILE
-    try:
+    with store_errors(f"cannot write {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
@@ -44,8 +44,6 @@ def append(folder: Path, line: str) -> Path:
             file.write(f"{start}{line}\n".encode())
             file.flush()
             os.fsync(file.fileno())
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
     return path
 
 

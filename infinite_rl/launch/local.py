@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ..errors import StoreError, UsageError
+from ..errors import UsageError, store_errors
 from .config import CONFIG_INPUT, SOURCE_INPUT
 from .request import MODULE, arguments, check_name, default_name
 from .source import ARCHIVE
@@ -69,7 +69,7 @@ def _lay_out(base: Path, name: str, sent: Prepared) -> None:
     hosts = {"current_host": _HOST, "hosts": [_HOST], "network_interface_name": "lo"}
     config, data = base / "input" / "config", base / "input" / "data"
     inputs = data / CONFIG_INPUT, data / SOURCE_INPUT
-    try:
+    with store_errors(f"cannot write {base}"):
         try:
             base.mkdir(parents=True)
         except FileExistsError:
@@ -84,8 +84,6 @@ def _lay_out(base: Path, name: str, sent: Prepared) -> None:
         for file, body in sent.configs.items():
             (data / CONFIG_INPUT / file).write_bytes(body)
         shutil.copyfile(sent.source.path, data / SOURCE_INPUT / ARCHIVE)
-    except OSError as error:
-        raise StoreError(f"cannot write {base}: {error.strerror or error}") from None
 
 
 def _run(command: Sequence[str], folder: Path, environ: Mapping[str, str]) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from ..errors import StoreError, UsageError
+from ..errors import StoreError, UsageError, store_errors
 from ..files.atomic import atomic_folder, clear_abandoned
 from .marker import MARKER, MAX_BYTES, Marker, Published, contents, fingerprint
 from .transfer import Meter, Transfer
@@ -31,7 +31,7 @@ def publish(folder: Path, uri: str, note: Mapping[str, Any], transfer: Transfer)
         raise UsageError(f"{uri} is a file: a folder cannot replace it")
     if target.resolve() in (folder.resolve(), *folder.resolve().parents):
         raise UsageError(f"{uri} is, or holds, the folder to publish")
-    try:
+    with store_errors(f"cannot publish to {uri}"):
         before, marker = fingerprint(folder), Marker.of(folder, note)
         if _marker(target) != marker:
             clear_abandoned(target.parent)
@@ -45,8 +45,6 @@ def publish(folder: Path, uri: str, note: Mapping[str, Any], transfer: Transfer)
                 if not marker.matches(draft) or fingerprint(folder) != before:
                     raise StoreError(f"{folder} changed while it was published")
                 (draft / MARKER).write_bytes(marker.data())
-    except OSError as error:
-        raise StoreError(f"cannot publish to {uri}: {error.strerror or error}") from None
     return Published(uri, dict(note))
 
 
@@ -57,10 +55,8 @@ def list_published(uri: str) -> list[Published]:
         return []  # as in S3, which has no empty folders
     if not folder.is_dir():
         raise UsageError(f"{uri} is no folder")
-    try:
+    with store_errors(f"{uri} cannot be listed"):
         paths = [path for path in folder.iterdir() if path.name[0] != "."]
-    except OSError as error:
-        raise StoreError(f"{uri} cannot be listed: {error.strerror or error}") from None
     markers = {path: _marker(path) for path in paths}
     return [Published(str(path), marker.note) for path, marker in markers.items() if marker]
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import InfiniteRLError, StoreError
+from ..errors import InfiniteRLError, StoreError, store_errors
 from ..files.atomic import atomic_folder, clear_unfinished
 from ..files.folders import cache_folder
 
@@ -73,7 +73,7 @@ def cached(path: Path, is_whole: Callable[[Path], bool], make: Callable[[Path], 
     """
     if is_whole(path):
         return path
-    try:
+    with store_errors(f"cannot write {path}"):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (path.parent / ".lock").open("wb") as lock:
             with suppress(OSError):
@@ -82,6 +82,4 @@ def cached(path: Path, is_whole: Callable[[Path], bool], make: Callable[[Path], 
             if not is_whole(path):
                 with atomic_folder(path) as draft:
                     make(draft)
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
     return path

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 
 from ...adapters.scorer import Scorer
-from ...errors import StoreError, UsageError
+from ...errors import UsageError, store_errors
 from ...layout import tagged
 from ...procedural.draw import Draw
 from ...procedural.math_integers import digits
@@ -173,10 +173,8 @@ def _label(row: Row, chance: Random) -> str:
 
 def save_model(folder: Path, rows: Rows, seed: int) -> Path:
     """Save a tokenizer of the words in the rows, and a small model for it."""
-    try:
+    with store_errors(f"cannot write to {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"cannot write to {folder}: {error.strerror}") from None
     tokenizer = make_tokenizer([row["prompt"] for row in (*rows.sft, *rows.grpo, *rows.test)])
     tiny_model(tokenizer, seed).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
