@@ -59,34 +59,35 @@ def is_own(node: ast.expr, names: frozenset[str], classes: frozenset[str]) -> bo
 
 def _constructed(node: ast.AST) -> str:
     """Return the capitalized name that the expression calls, or ""."""
-    of = node.func if isinstance(node, ast.Call) else None
-    return of.id if isinstance(of, ast.Name) and of.id[:1].isupper() else ""
+    match node:
+        case ast.Call(ast.Name(name)) if name[:1].isupper():
+            return name
+    return ""
 
 
 def assigned(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     """Yield the assigned names with their values."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            if isinstance(node.targets[0], ast.Name):
-                yield node.targets[0].id, node.value
-        elif isinstance(node, ast.AnnAssign) and node.value and isinstance(node.target, ast.Name):
-            yield node.target.id, node.value
+        match node:
+            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(
+                ast.Name(name), _, ast.expr() as value
+            ):
+                yield name, value
 
 
 def _shown(tree: ast.Module) -> Iterator[str]:
     classes = {name: _constructed(value) for name, value in assigned(tree)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr not in _PLAIN_ATTRIBUTES:
-            of = node.value
-            yield classes.get(of.id, "") if isinstance(of, ast.Name) else _constructed(of)
-        elif isinstance(node, ast.BinOp) and _constructed(node.left) == _constructed(node.right):
-            yield _constructed(node.left)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
-            yield from (part.id for part in node.args[1:] if isinstance(part, ast.Name))
-        elif isinstance(node, ast.Compare) and _constructed(node.left) == _constructed(
-            node.comparators[0]
-        ):
-            yield _constructed(node.left)
+        match node:
+            case ast.Attribute(ast.Name(name), attribute) if attribute not in _PLAIN_ATTRIBUTES:
+                yield classes.get(name, "")
+            case ast.Attribute(of, attribute) if attribute not in _PLAIN_ATTRIBUTES:
+                yield _constructed(of)
+            case ast.BinOp(left, _, right) | ast.Compare(left, _, [right, *_]):
+                if _constructed(left) == _constructed(right):
+                    yield _constructed(left)
+            case ast.Call(ast.Name("isinstance"), [_, *classes_of]):
+                yield from (part.id for part in classes_of if isinstance(part, ast.Name))
 
 
 # Names one a word; in a set, a linter would have them one a line.
@@ -125,19 +126,18 @@ def is_literal(node: ast.expr) -> bool:
 
 def immutable(node: ast.expr) -> bool:
     """Whether the value surely cannot change once it is there."""
-    if isinstance(node, ast.Constant):
-        return True
-    if isinstance(node, ast.Tuple):
-        return all(map(immutable, node.elts))
-    if isinstance(node, ast.UnaryOp):
-        return immutable(node.operand)
-    if isinstance(node, ast.BinOp):
-        return immutable(node.left) and immutable(node.right)
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in _IMMUTABLE_CALLS
-    )
+    match node:
+        case ast.Constant():
+            return True
+        case ast.Tuple(items):
+            return all(map(immutable, items))
+        case ast.UnaryOp(_, operand):
+            return immutable(operand)
+        case ast.BinOp(left, _, right):
+            return immutable(left) and immutable(right)
+        case ast.Call(ast.Name(name)):
+            return name in _IMMUTABLE_CALLS
+    return False
 
 
 def literal_of(number: int) -> ast.expr:
@@ -242,12 +242,9 @@ class Scope:
         if inner & values.keys():
             return None
         try:
-            return self._closed(copy.deepcopy(node), values, inner)
+            closed: ast.expr = _Substitute(self, values, inner).visit(copy.deepcopy(node))
         except _Open:
             return None
-
-    def _closed(self, node: ast.AST, values: Mapping[str, ast.expr], inner: set[str]) -> ast.expr:
-        closed: ast.expr = _Substitute(self, values, inner).visit(node)
         return closed
 
     def is_pure(self, name: str) -> bool:
@@ -289,17 +286,9 @@ class _Substitute(ast.NodeTransformer):
 
 
 _RELATIONS: dict[type[ast.cmpop], str] = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-    ast.In: "in",
-    ast.NotIn: "not in",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-}
+    ast.Eq: "==", ast.NotEq: "!=", ast.Is: "is", ast.IsNot: "is not", ast.In: "in",
+    ast.NotIn: "not in", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+}  # fmt: skip
 _NEGATED = {"==": "!=", "is": "is not", "in": "not in", "approx": "not approx"}
 _NEGATED |= {negation: relation for relation, negation in _NEGATED.items()}
 TRUTHS = (("true",), ("false",))
@@ -351,33 +340,29 @@ def form_of(test: ast.expr, scope: Scope, is_own: Callable[[ast.expr], bool]) ->
 
 def _near(operands: list[ast.expr], relation: str, scope: Scope) -> Form | None:
     """`abs(A - B) < tolerance`."""
-    call, tolerance = operands
-    if relation in (">", ">="):
-        call, tolerance, relation = tolerance, call, relation.replace(">", "<")
-    if not (isinstance(call, ast.Call) and len(call.args) == 1 and not call.keywords):
-        return None
-    inside = call.args[0]
-    if relation not in ("<", "<=") or not (
-        isinstance(inside, ast.BinOp) and isinstance(inside.op, ast.Sub)
-    ):
-        return None
-    if not scope.means(call.func, "abs", "math.fabs"):
-        return None
-    return Form((f"near {relation}",), [inside.left, inside.right, tolerance])
+    match operands, relation:
+        case [call, tolerance], "<" | "<=":
+            pass
+        case [tolerance, call], ">" | ">=":
+            relation = relation.replace(">", "<")
+        case _:
+            return None
+    match call:
+        case ast.Call(function, [ast.BinOp(left, ast.Sub(), right)], []):
+            if scope.means(function, "abs", "math.fabs"):
+                return Form((f"near {relation}",), [left, right, tolerance])
+    return None
 
 
 def _isclose(test: ast.expr, scope: Scope) -> Form | None:
     """`math.isclose(A, B, rel_tol=..., abs_tol=...)`."""
-    if not (isinstance(test, ast.Call) and scope.means(test.func, "math.isclose")):
-        return None
-    options = {word.arg: word.value for word in test.keywords}
-    if len(test.args) != 2 or not options.keys() <= {"rel_tol", "abs_tol"}:
-        return None
-    tolerances = [
-        options.get("rel_tol", ast.Constant(1e-09)),
-        options.get("abs_tol", ast.Constant(0.0)),
-    ]
-    return Form(("isclose",), [*test.args, *tolerances])
+    match test:
+        case ast.Call(function, [left, right], words) if scope.means(function, "math.isclose"):
+            options = {word.arg: word.value for word in words}
+            relative = options.pop("rel_tol", ast.Constant(1e-09))
+            absolute = options.pop("abs_tol", ast.Constant(0.0))
+            return None if options else Form(("isclose",), [left, right, relative, absolute])
+    return None
 
 
 def _approx(operands: list[ast.expr], relation: str) -> Form | None:
@@ -405,17 +390,14 @@ def _is_approx(call: ast.Call) -> bool:
 
 def _membership(test: ast.BoolOp) -> ast.Compare | None:
     """`x == 1 or x == 2` as `x in (1, 2)`."""
-    options: list[ast.expr] = []
-    left = ""
+    pairs = []
     for part in test.values:
-        if not (isinstance(part, ast.Compare) and [type(op) for op in part.ops] == [ast.Eq]):
-            return None
-        if left and ast.dump(part.left) != left:
-            return None
-        left = ast.dump(part.left)
-        options.append(part.comparators[0])
-    first = test.values[0]
-    if not (isinstance(test.op, ast.Or) and isinstance(first, ast.Compare)):
+        match part:
+            case ast.Compare(left, [ast.Eq()], [right]):
+                pairs.append((left, right))
+            case _:
+                return None
+    if isinstance(test.op, ast.And) or len({ast.dump(left) for left, _ in pairs}) > 1:
         return None
-    box = ast.Tuple(options, ast.Load())
-    return ast.Compare(first.left, [ast.In()], [box])
+    box = ast.Tuple([right for _, right in pairs], ast.Load())
+    return ast.Compare(pairs[0][0], [ast.In()], [box])

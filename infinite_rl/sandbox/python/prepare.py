@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from .forms import bound, loads
-from .records import unpack_records
 from .suites import write_out
+from .tables import unpack_records
 
 _TEXT_CHARS = 300
 _MAIN = "__name__ == '__main__'"
@@ -17,7 +17,7 @@ _MAIN = "__name__ == '__main__'"
 def prepared(text: str, entry_point: str) -> ast.Module:
     """Parse a test and mark its assertions with their `text` and `note`."""
     tree = ast.parse(text)
-    tree.body = [part for node in tree.body for part in _unguarded(node)]
+    tree.body = [part for node in tree.body for part in (node.body if _is_main(node) else [node])]
     if not entry_point:
         write_out(tree)
     _Prepare(tree).visit(tree)
@@ -25,11 +25,9 @@ def prepared(text: str, entry_point: str) -> ast.Module:
     return ast.fix_missing_locations(tree)
 
 
-def _unguarded(node: ast.stmt) -> list[ast.stmt]:
-    """Inline the body of `if __name__ == "__main__":`, which is true for tests."""
-    if isinstance(node, ast.If) and not node.orelse and ast.unparse(node.test) == _MAIN:
-        return node.body
-    return [node]
+def _is_main(node: ast.stmt) -> TypeGuard[ast.If]:
+    """Whether it is `if __name__ == "__main__":`, which is true for tests."""
+    return isinstance(node, ast.If) and not node.orelse and ast.unparse(node.test) == _MAIN
 
 
 def catches(tree: ast.AST) -> bool:
@@ -106,7 +104,10 @@ class _Prepare(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.msg, ast.Constant) and isinstance(node.msg.value, str):
             note = _cut(node.msg.value)
-        return [self._one(test, text, note) for test in _conjuncts(node.test)]
+        assertions = [ast.Assert(test) for test in _conjuncts(node.test)]
+        for each in assertions:
+            each.text, each.note = text, note  # type: ignore[attr-defined]  # marks of our own
+        return [self._loop(each) or each for each in assertions]
 
     def visit_If(self, node: ast.If) -> ast.stmt | list[ast.stmt]:
         assertion = None if self._is_catching else _guard(node)
@@ -115,18 +116,15 @@ class _Prepare(ast.NodeTransformer):
             return node
         return self.visit_Assert(assertion)
 
-    def _one(self, test: ast.expr, text: str, note: str) -> ast.stmt:
-        assertion = ast.Assert(test)
-        assertion.text, assertion.note = text, note  # type: ignore[attr-defined]  # marks of our own
-        return self._loop(assertion) or assertion
-
     def _loop(self, node: ast.Assert) -> ast.For | None:
         """`all(E for T in I if C)` as a loop with names of its own, and `not any(...)` too."""
-        is_any = isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not)
-        call = node.test.operand if isinstance(node.test, ast.UnaryOp) and is_any else node.test
-        if not _is_call(call, "any" if is_any else "all"):
-            return None
-        parts = call.args[0]
+        match node.test:
+            case ast.UnaryOp(ast.Not(), ast.Call(ast.Name("any"), [parts], [])):
+                is_any = True
+            case ast.Call(ast.Name("all"), [parts], []):
+                is_any = False
+            case _:
+                return None
         if not isinstance(parts, (ast.GeneratorExp, ast.ListComp)):
             return None
         (part, *others) = parts.generators
@@ -168,56 +166,38 @@ def _conjuncts(test: ast.expr) -> Iterator[ast.expr]:
 
 
 def _parts(test: ast.expr) -> list[ast.expr]:
-    """`A and B`, `all([A, B])` as A and B; `bool(A)`, `(A) is True`, `not not A` as A."""
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-        return test.values
-    if _is_call(test, "bool"):
-        return test.args
-    if _is_call(test, "all") and isinstance(test.args[0], (ast.List, ast.Tuple)):
-        parts = test.args[0].elts
-        return [test] if any(isinstance(part, ast.Starred) for part in parts) else parts
-    if isinstance(test, ast.Compare) and isinstance(test.left, ast.Compare):
-        (op, *others), right = test.ops, test.comparators[0]
-        if not others and isinstance(op, (ast.Is, ast.Eq)) and isinstance(right, ast.Constant):
-            return [test.left] if right.value is True else [test]
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return _negated(test)
+    """`A and B`, `all([A, B])` as A and B; `bool(A)`, `(A) is True`, `not not A` as A.
+
+    `not (A or B)` as `not A` and `not B`.
+    """
+    match test:
+        case ast.BoolOp(ast.And(), values):
+            return values
+        case ast.Call(ast.Name("bool"), [inner], []):
+            return [inner]
+        case ast.Call(ast.Name("all"), [ast.List(parts) | ast.Tuple(parts)], []):
+            return [test] if any(isinstance(part, ast.Starred) for part in parts) else parts
+        case ast.Compare(ast.Compare() as inner, [ast.Is() | ast.Eq()], [ast.Constant(True)]):
+            return [inner]
+        case ast.UnaryOp(ast.Not(), ast.BoolOp(ast.Or(), values)):
+            return [ast.UnaryOp(ast.Not(), value) for value in values]
+        case ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), inner)):
+            return [inner]
     return [test]
-
-
-def _negated(test: ast.UnaryOp) -> list[ast.expr]:
-    """`not (A or B)` as `not A` and `not B`."""
-    inner = test.operand
-    if isinstance(inner, ast.BoolOp) and isinstance(inner.op, ast.Or):
-        return [ast.UnaryOp(ast.Not(), value) for value in inner.values]
-    if isinstance(inner, ast.UnaryOp) and isinstance(inner.op, ast.Not):
-        return [inner.operand]
-    return [test]
-
-
-def _is_call(node: ast.expr, name: str) -> TypeGuard[ast.Call]:
-    """Whether it calls a function of that name with one argument."""
-    if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
-        return False
-    return isinstance(node.func, ast.Name) and node.func.id == name
 
 
 def _guard(node: ast.If) -> ast.Assert | None:
     """`if A: raise AssertionError(B)`, or `assert False, B`, as `assert not A, B`."""
-    (first, *others) = node.body
-    if others or node.orelse:
-        return None
     note: ast.expr | None = None
-    if isinstance(first, ast.Assert):
-        if not (isinstance(first.test, ast.Constant) and first.test.value is False):
+    match node:
+        case ast.If(_, [ast.Assert(ast.Constant(False), message)], []):
+            note = message
+        case ast.If(_, [ast.Raise(ast.Name(kind))], []) if kind in _FAILURES:
+            pass
+        case ast.If(_, [ast.Raise(ast.Call(ast.Name(kind), args))], []) if kind in _FAILURES:
+            note = next(iter(args), None)
+        case _:
             return None
-        note = first.msg
-    else:
-        raised = first.exc if isinstance(first, ast.Raise) else None
-        kind = raised.func if isinstance(raised, ast.Call) else raised
-        if not (isinstance(kind, ast.Name) and kind.id in _FAILURES):
-            return None
-        note = next(iter(raised.args), None) if isinstance(raised, ast.Call) else None
     return ast.Assert(ast.UnaryOp(ast.Not(), node.test), note)
 
 

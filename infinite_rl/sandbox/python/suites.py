@@ -50,11 +50,9 @@ def write_out(tree: ast.Module) -> None:
 def called_methods(tree: ast.Module) -> Iterator[str]:
     """Return the methods that the appended calls run."""
     for node in tree.body:
-        call = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            of = call.func.value
-            if isinstance(of, ast.Name) and of.id == "__case":
-                yield call.func.attr
+        match node:
+            case ast.Expr(ast.Call(ast.Attribute(ast.Name("__case"), method))):
+                yield method
 
 
 class _Suites:
@@ -95,7 +93,8 @@ class _Suites:
         if not name.startswith("test") or name in self._called:
             return []
         _unroll(node)
-        call = f"import asyncio\nasyncio.run({name}())" if _is_async(node) else f"{name}()"
+        is_async = isinstance(node, ast.AsyncFunctionDef)
+        call = f"import asyncio\nasyncio.run({name}())" if is_async else f"{name}()"
         if not self._is_read(name):
             self._note_needs(node)
             return ast.parse(call).body
@@ -171,18 +170,14 @@ _PRELUDES = {
 
 def called_name(node: ast.stmt) -> str:
     """f, of the statements `f()` and `asyncio.run(f())`."""
-    call = node.value if isinstance(node, ast.Expr) else None
-    if not isinstance(call, ast.Call) or call.keywords:
-        return ""
-    if ast.unparse(call.func) == "asyncio.run" and len(call.args) == 1:
-        call = call.args[0]
-    if isinstance(call, ast.Call) and not call.args and isinstance(call.func, ast.Name):
-        return call.func.id
+    match node:
+        case ast.Expr(ast.Call(ast.Name(name), [], [])):
+            return name
+        case ast.Expr(
+            ast.Call(ast.Attribute(ast.Name("asyncio"), "run"), [ast.Call(ast.Name(name), [])], [])
+        ):
+            return name
     return ""
-
-
-def _is_async(node: Function) -> bool:
-    return isinstance(node, ast.AsyncFunctionDef)
 
 
 def _tests(node: ast.ClassDef) -> list[str]:
@@ -266,32 +261,19 @@ class _Main(ast.NodeTransformer):
     """Takes out `unittest.main()`: the classes are run without it."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
-        call = node.value
-        is_main = isinstance(call, ast.Call) and ast.unparse(call.func) in (
-            "unittest.main",
-            "pytest.main",
-        )
-        return ast.Pass() if is_main else node
+        match node.value:
+            case ast.Call(ast.Attribute(ast.Name("unittest" | "pytest"), "main")):
+                return ast.Pass()
+        return node
 
 
 _COMPARED = {
-    "Equal": "==",
-    "NotEqual": "!=",
-    "ListEqual": "==",
-    "DictEqual": "==",
-    "SetEqual": "==",
-    "TupleEqual": "==",
-    "MultiLineEqual": "==",
-    "Is": "is",
-    "IsNot": "is not",
-    "In": "in",
-    "NotIn": "not in",
-    "Less": "<",
-    "LessEqual": "<=",
-    "Greater": ">",
-    "GreaterEqual": ">=",
-}
-_FORMS = {name: f"({{0}}) {relation} ({{1}})" for name, relation in _COMPARED.items()} | {
+    "Equal": "==", "ListEqual": "==", "DictEqual": "==", "SetEqual": "==", "TupleEqual": "==",
+    "MultiLineEqual": "==", "NotEqual": "!=", "Is": "is", "IsNot": "is not", "In": "in",
+    "NotIn": "not in", "Less": "<", "LessEqual": "<=", "Greater": ">", "GreaterEqual": ">=",
+}  # fmt: skip
+_COMPARISONS = {name: f"({{0}}) {relation} ({{1}})" for name, relation in _COMPARED.items()}
+_FORMS = _COMPARISONS | {
     "True": "{0}",
     "False": "not ({0})",
     "IsNone": "({0}) is None",
@@ -301,6 +283,7 @@ _FORMS = {name: f"({{0}}) {relation} ({{1}})" for name, relation in _COMPARED.it
     "SequenceEqual": "[*({0})] == [*({1})]",
     "CountEqual": f"{SAME_ITEMS}([*({{0}})], [*({{1}})]) is None",
 }
+_FORMS = {f"assert{name}": form for name, form in _FORMS.items()}
 
 
 class _Assertions(ast.NodeTransformer):
@@ -313,20 +296,16 @@ class _Assertions(ast.NodeTransformer):
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
-        call = node.value
-        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
-            return node
-        if ast.unparse(call.func) == "self.fail":
-            return ast.Assert(ast.Constant(False), next(iter(call.args), None))
-        if not ast.unparse(call.func).startswith("self.assert"):
-            return node
-        name = call.func.attr.removeprefix("assert")
-        form = _near(call) if name == "AlmostEqual" else _FORMS.get(name, "")
-        count = form.count("{")
-        if not count or len(call.args) < count:
-            return node
-        (assertion,) = ast.parse("assert " + form.format(*map(ast.unparse, call.args))).body
-        return assertion
+        match node.value:
+            case ast.Call(ast.Attribute(ast.Name("self"), "fail"), args):
+                return ast.Assert(ast.Constant(False), next(iter(args), None))
+            case ast.Call(ast.Attribute(ast.Name("self"), method)) as call:
+                form = _near(call) if method == "assertAlmostEqual" else _FORMS.get(method, "")
+                count = form.count("{")
+                if count and len(call.args) >= count:
+                    texts = map(ast.unparse, call.args)
+                    return ast.parse("assert " + form.format(*texts)).body[0]
+        return node
 
 
 def _near(call: ast.Call) -> str:

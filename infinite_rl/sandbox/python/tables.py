@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections import Counter
 
-from .forms import Scope, is_literal, literal_of, loads
+from .forms import Scope, bound, is_literal, literal_of, loads
 
 MOST_ROWS = 1000  # of a table, and occurrences of one assertion
 
@@ -130,3 +131,95 @@ def unpacked(target: ast.expr, row: ast.expr) -> list[ast.expr] | None:
             return None
         parts += inner
     return parts
+
+
+# --- rows that are read by key, rewritten to unpacking --------------------------------------------
+
+_Key = str | int
+
+
+def unpack_records(tree: ast.Module) -> None:
+    """Rewrite `for case in [{"in": 1}]: ... case["in"]` as `for x, in [(1,)]: ... x`.
+
+    The two are equal if only such subscripts read the row, and only the loop reads the table.
+    """
+    counts, reads = Counter(bound(tree)), Counter(loads(tree))
+    tables: dict[str, ast.expr] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign([ast.Name(name)], value) if counts[name] == reads[name] == 1:
+                tables[name] = value
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For)]
+    for number, loop in enumerate(loops):
+        match loop.iter, loop.target:
+            case ast.Call(ast.Name("enumerate"), [box, *_]), ast.Tuple([_, ast.Name(name)]):
+                pass
+            case (ast.Call(ast.Name("enumerate"), [_, *_]), _):
+                continue
+            case box, ast.Name(name):
+                pass
+            case _:
+                continue
+        if isinstance(box, ast.Name):
+            box = tables.get(box.id, box)
+        if counts[name] != 1 or not isinstance(box, (ast.List, ast.Tuple)):
+            continue
+        rows = [_cells(row) for row in box.elts]
+        if not rows or not rows[0] or any(row.keys() != rows[0].keys() for row in rows):
+            continue
+        names = {key: f"__row{number}_{at}" for at, key in enumerate(rows[0])}
+        unpack = _Unpack(name, names)
+        body = unpack.visit(ast.Module(copy.deepcopy(loop.body), [])).body
+        if not unpack.count == reads[name] > 0:
+            continue
+        stored: list[ast.expr] = [ast.Name(each, ast.Store()) for each in names.values()]
+        target = ast.Tuple(stored, ast.Store())
+        if isinstance(loop.target, ast.Tuple):
+            loop.target.elts[1] = target
+        else:
+            loop.target = target
+        box.elts = [ast.Tuple([row[key] for key in names], ast.Load()) for row in rows]
+        loop.body = body
+
+
+def _cells(row: ast.expr) -> dict[_Key, ast.expr]:
+    """Return the cells of a row by their keys, none if it has others than texts or positions."""
+    if isinstance(row, (ast.Tuple, ast.List)):
+        is_plain = not any(isinstance(cell, ast.Starred) for cell in row.elts)
+        return dict(enumerate(row.elts)) if is_plain else {}
+    if not isinstance(row, ast.Dict):
+        return {}
+    cells: dict[_Key, ast.expr] = {
+        key.value: value
+        for key, value in zip(row.keys, row.values, strict=True)
+        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    }
+    return cells if len(cells) == len(row.keys) else {}
+
+
+class _Unpack(ast.NodeTransformer):
+    """Replaces and counts the reads of a row by one of its keys, and `a, b = case` of all."""
+
+    def __init__(self, row: str, names: dict[_Key, str]) -> None:
+        self._row, self._names, self.count = row, names, 0
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        match node:
+            case ast.Subscript(ast.Name(self._row), ast.Constant(str() | int() as key), ast.Load()):
+                if key in self._names and not isinstance(key, bool):
+                    self.count += 1
+                    return ast.Name(self._names[key], ast.Load())
+        self.generic_visit(node)
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
+        match node:
+            case ast.Assign([ast.Tuple(parts)], ast.Name(self._row)) if [*self._names] == [
+                *range(len(parts))
+            ] and all(isinstance(part, ast.Name) for part in parts):
+                self.count += 1
+                values = [ast.Name(name, ast.Load()) for name in self._names.values()]
+                pairs = zip(parts, values, strict=True)
+                return [ast.Assign([part], value) for part, value in pairs]
+        self.generic_visit(node)
+        return node

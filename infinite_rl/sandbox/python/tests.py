@@ -190,7 +190,12 @@ class _Reader:
         self._scope = Scope(self._tree, before, entry_point)
         self._refused = refused
         self._mutable = mutable  # names that may stand for lists and the like; None: all
-        self._loads = Counter([*loads(self._tree), *loads(before), *_deleted(self._tree)])
+        deleted = [  # names that `del` needs to be there
+            node.id
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)
+        ]
+        self._loads = Counter([*loads(self._tree), *loads(before), *deleted])
         self._hidden: Counter[str] = Counter()  # loads that the guest never sees
         self._trusted: set[str] = set()  # names whose mutable value was relied upon
         self._assigned: list[tuple[list[ast.stmt], Any, str]] = []  # the second has a `value`
@@ -256,7 +261,7 @@ class _Reader:
         self._assigned.append((body, node, name))
 
     def _for(self, node: ast.For, envs: list[_Env], exact: bool) -> None:
-        changed = _stored(node)
+        changed = set(bound(node))
         _forget(envs, changed)
         table = None if _may_leave(node) or node.orelse else self._table(node, envs)
         if table is None or not exact:
@@ -269,7 +274,7 @@ class _Reader:
 
     def _other(self, node: ast.stmt, envs: list[_Env]) -> None:
         """A statement that runs its parts any number of times, if it has any."""
-        changed = _stored(node)
+        changed = set(bound(node))
         _forget(envs, changed)
         inner = {} if isinstance(node, ast.ClassDef) else _common(envs)
         for field in ("body", "orelse", "finalbody"):
@@ -287,7 +292,7 @@ class _Reader:
             outer = _common(envs)
             count = self._scope.bound
             env = {name: value for name, value in outer.items() if count[name] == 1}
-            _forget([env], _stored(node))
+            _forget([env], set(bound(node)))
         straight = called and not _has_yield(node)
         self._block(node.body, [env], exact=straight)
 
@@ -374,12 +379,9 @@ class _Reader:
         if any(value is None for value in values):
             return None
         closed = [value for value in values if value is not None]
-        if any(not is_literal(v) and self._key(v) in self._refused for v in closed):
+        if any(not is_literal(v) and self._scope.source(v) in self._refused for v in closed):
             return None
         return closed
-
-    def _key(self, node: ast.expr) -> str:
-        return self._scope.source(node)
 
     def _assertion(self, node: ast.Assert, envs: list[_Env], exact: bool) -> ast.stmt:
         envs = envs if exact else [_common(envs)]
@@ -458,7 +460,7 @@ class _Reader:
             return Literal(ast.literal_eval(node))
         if len(self.closed) >= _MOST_VALUES:
             raise ValueError("too many values to compute")
-        return Closed(self.closed.setdefault(self._key(node), len(self.closed)))
+        return Closed(self.closed.setdefault(self._scope.source(node), len(self.closed)))
 
 
 @dataclass(eq=False)
@@ -518,18 +520,19 @@ def _call(name: str, args: Sequence[ast.expr]) -> ast.Call:
 
 def _lengths(node: ast.expr) -> set[str]:
     """The names of which a loop over `range(len(name))` reads the length."""
-    if isinstance(node, ast.Call) and ast.unparse(node.func) == "range":
-        return set(loads(node))
+    match node:
+        case ast.Call(ast.Name("range")):
+            return set(loads(node))
     return set()
 
 
 def _is_print(node: ast.stmt) -> bool:
     """Whether it is a `print` of nothing but names and constants, as in f"{got} {want}"."""
-    call = node.value if isinstance(node, ast.Expr) else None
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
-        return False
-    parts = (part for argument in call.args for part in ast.walk(argument))
-    return call.func.id == "print" and all(isinstance(part, _PRINTED) for part in parts)
+    match node:
+        case ast.Expr(ast.Call(ast.Name("print"), arguments)):
+            parts = (part for argument in arguments for part in ast.walk(argument))
+            return all(isinstance(part, _PRINTED) for part in parts)
+    return False
 
 
 _PRINTED = (ast.Name, ast.Constant, ast.JoinedStr, ast.FormattedValue, ast.expr_context)
@@ -539,11 +542,6 @@ _CAPTURES = frozenset({"redirect_stdout", "contextlib", "io", "StringIO", "sys",
 # --- names ---------------------------------------------------------------------------------------
 
 
-def _stored(node: ast.AST) -> set[str]:
-    """The names that a statement binds, in any of its parts."""
-    return set(bound(node))
-
-
 def _from_program(tree: ast.AST) -> Iterator[str]:
     """The names that the test imports from no module of Python's: they are the program's."""
     for node in ast.walk(tree):
@@ -551,21 +549,11 @@ def _from_program(tree: ast.AST) -> Iterator[str]:
             yield from (alias.name for alias in node.names if not alias.asname)
 
 
-def _deleted(node: ast.AST) -> Iterator[str]:
-    """The names that `del` needs to be there."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Del):
-            yield part.id
-
-
 def _single_target(node: ast.AST) -> str:
-    targets: list[ast.expr] = []
-    if isinstance(node, ast.Assign):
-        targets = node.targets
-    elif isinstance(node, ast.AnnAssign) and node.value is not None:
-        targets = [node.target]
-    only = targets[0] if len(targets) == 1 else None
-    return only.id if isinstance(only, ast.Name) else ""
+    match node:
+        case ast.Assign([ast.Name(name)]) | ast.AnnAssign(ast.Name(name), _, ast.expr()):
+            return name
+    return ""
 
 
 def _forget(envs: list[_Env], names: set[str]) -> None:
@@ -584,23 +572,17 @@ def _common(envs: list[_Env]) -> _Env:
     }
 
 
-def _may_leave(node: ast.stmt) -> bool:
+def _may_leave(node: ast.AST) -> bool:
     """Whether what follows the statement may be skipped without an error."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return False
     if isinstance(node, (ast.Return, ast.Break, ast.Continue)):
         return True
-    return any(
-        _may_leave(part) if isinstance(part, ast.stmt) else _parts_may_leave(part)
-        for part in ast.iter_child_nodes(node)
-    )
+    parts = (part for part in ast.iter_child_nodes(node) if isinstance(part, _STATEMENTS))
+    return any(map(_may_leave, parts))
 
 
-def _parts_may_leave(node: ast.AST) -> bool:
-    """The same for what is neither statement nor expression: handlers and cases."""
-    if isinstance(node, (ast.ExceptHandler, ast.match_case)):
-        return any(_may_leave(part) for part in node.body)
-    return False
+_STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 
 
 def _has_yield(node: ast.AST) -> bool:
