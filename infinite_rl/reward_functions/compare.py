@@ -23,6 +23,8 @@ from decimal import Context, Decimal
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from ..sandbox.json_values import same_json
+
 if TYPE_CHECKING:
     from .coding.reference import Tolerance
 
@@ -120,29 +122,14 @@ def _equal_json(actual: str, expected: str) -> bool:
     if max(len(actual), len(expected)) > _JSON_CHARS:
         return False
     try:
-        return _equal_values(_read_json(actual), _read_json(expected))
+        return same_json(_read_json(actual), _read_json(expected), _is_same)
     except (ValueError, ArithmeticError, RecursionError):
         return False
 
 
-def _equal_values(left: Any, right: Any) -> bool:
-    """Equality of JSON values. 1 is 1.0, but unlike in Python true is not 1."""
-    pairs = [(left, right)]  # a work list, since nesting may be deep
-    while pairs:
-        one, other = pairs.pop()
-        if type(one) is not type(other):
-            return False
-        if isinstance(one, dict):
-            if one.keys() != other.keys():
-                return False
-            pairs.extend((one[key], other[key]) for key in one)
-        elif isinstance(one, list):
-            if len(one) != len(other):
-                return False
-            pairs.extend(zip(one, other, strict=True))
-        elif one != other:
-            return False
-    return True
+def _is_same(left: Any, right: Any) -> bool:
+    """Equality of JSON values: 1 is 1.0, but unlike in Python true is not 1."""
+    return type(left) is type(right) and bool(left == right)
 
 
 def _compare_numbers(actual: str, expected: str) -> Match | None:

@@ -1,4 +1,4 @@
-"""Compare a value that a program returned with an expected JSON value. Pure, on the host.
+"""Compare JSON values: by default what a program returned with what is expected. Pure.
 
 A tuple is an array, as in `json.dumps`. Numbers are compared by value: 3 is 3.0, and `true` is not
 a number. If one of the two is not an integer, they may differ by a rounding error.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -29,12 +29,16 @@ def shown_json(value: Any) -> str:
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."
 
 
-def same_json(actual: Any, expected: Any) -> bool:
+def same_json(
+    actual: Any, expected: Any, same_leaf: Callable[[Any, Any], bool] | None = None
+) -> bool:
     """Whether `actual` is the JSON value `expected`.
 
     `actual` is plain data. `expected` consists of None, booleans, numbers, texts, lists, tuples and
-    mappings. NaN is NaN here. Work is linear in the size of `expected`. Never raises.
+    mappings. `same_leaf` compares what is neither a list nor a mapping; by default NaN is NaN, and
+    numbers may differ by rounding. Work is linear in the size of `expected`. Never raises.
     """
+    same_leaf = same_leaf or _same_leaf
     pairs = [(actual, expected)]  # a work list, since nesting may be deep
     while pairs:
         one, other = pairs.pop()
@@ -49,7 +53,7 @@ def same_json(actual: Any, expected: Any) -> bool:
             if not isinstance(one, (list, tuple)) or len(one) != len(other):
                 return False
             pairs.extend(zip(one, other, strict=True))
-        elif not _same_leaf(one, other):
+        elif not same_leaf(one, other):
             return False
     return True
 

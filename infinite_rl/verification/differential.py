@@ -21,6 +21,7 @@ from ..reward_functions.coding.reference import Cases, read_reference
 from ..reward_functions.compare import compare
 from ..reward_functions.reward_function import BadReference
 from ..sandbox.executor import RewardExecutor
+from ..sandbox.json_values import same_json
 from ..types import Sample
 from .inputs import CallInput, call_inputs, stdin_inputs
 
@@ -119,16 +120,7 @@ class _Printed:
 
 def same_value(left: Any, right: Any) -> bool:
     """Whether two JSON values are equal: floats to 9 digits, true is not 1."""
-    pairs = [(left, right)]  # a work list, since nesting may be deep
-    while pairs:
-        one, other = pairs.pop()
-        if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-            pairs.extend(zip(one, other, strict=True))
-        elif isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-            pairs.extend((one[key], other[key]) for key in one)
-        elif not _same_scalar(one, other):
-            return False
-    return True
+    return same_json(left, right, _same_scalar)
 
 
 def _same_scalar(one: Any, other: Any) -> bool:
@@ -145,7 +137,7 @@ def _same_scalar(one: Any, other: Any) -> bool:
             )
         except OverflowError:  # an integer beyond all floats
             return False
-    return bool(type(one) is type(other) and not isinstance(one, list | dict) and one == other)
+    return bool(type(one) is type(other) and one == other)
 
 
 # --- the code that runs after a program -----------------------------------------------------------

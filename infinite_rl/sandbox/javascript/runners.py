@@ -5,10 +5,10 @@ Only the text of the test and its setup decides, never the program. Linear time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 
-from .tokens import Token, tokens
+from .tokens import TokenTree
 
 
 def _words(text: str) -> frozenset[str]:
@@ -52,25 +52,14 @@ def files_of(text: str) -> tuple[str, ...]:
     return tuple(name for name in _TestTokens(text).modules() if name.startswith("."))
 
 
-class _TestTokens:
-    """The tokens of a test, with the partner of each bracket and the brackets around each token."""
+class _TestTokens(TokenTree):
+    """The tokens of a test."""
 
     def __init__(self, source: str) -> None:
-        self._source = source
-        self._tokens: Sequence[Token] = list(tokens(source))
-        self._partner: dict[int, int] = {}
-        self._outer: list[int] = []  # the innermost bracket that is open; -1: none
-        stack: list[int] = []
-        for n, token in enumerate(self._tokens):
-            if token.closes and stack:
-                opening = stack.pop()
-                self._partner[opening], self._partner[n] = n, opening
-            self._outer.append(stack[-1] if stack else -1)
-            if token.opens:
-                stack.append(n)
+        super().__init__(source)
         self._asserted: list[bool] = []  # whether a token stands in the arguments of an assertion
         opened: dict[int, bool] = {-1: False}
-        for outer in self._outer:
+        for outer in self.enclosing:
             if outer not in opened:
                 opened[outer] = self._asserted[outer] or self._is_asserted(outer)
             self._asserted.append(opened[outer])
@@ -81,32 +70,32 @@ class _TestTokens:
 
     def modules(self) -> Iterator[str]:
         """The names that stand in a `require` or an `import`."""
-        for n, token in enumerate(self._tokens):
+        for n, token in enumerate(self.tokens):
             if token.kind == "string":
-                called = self._text(n - 1) == "(" and self._text(n - 2) in ("require", "import")
-                if called or self._text(n - 1) in ("from", "import"):
+                called = self.text(n - 1) == "(" and self.text(n - 2) in ("require", "import")
+                if called or self.text(n - 1) in ("from", "import"):
                     yield token.text[1:-1]
 
     def defined(self) -> Iterator[str]:
         """The names that the text declares, assigns, or takes out of an object or a module."""
-        for n, token in enumerate(self._tokens):
+        for n, token in enumerate(self.tokens):
             if token.kind != "word":
                 continue
-            outer = self._outer[n]
-            closing = self._partner.get(outer, -1)
-            destructured = outer >= 0 and self._text(closing + 1) in ("=", "from")
-            declared = self._text(n - 1) in ("function", "*", "class", "import", "let", "var")
-            if self._text(n + 1) == "=" or destructured or declared:
+            outer = self.enclosing[n]
+            closing = self.partner.get(outer, -1)
+            destructured = outer >= 0 and self.text(closing + 1) in ("=", "from")
+            declared = self.text(n - 1) in ("function", "*", "class", "import", "let", "var")
+            if self.text(n + 1) == "=" or destructured or declared:
                 yield token.text
 
     def runner_calls(self) -> Iterator[str]:
         """The names of a runner's functions that are called as statements."""
-        for n, token in enumerate(self._tokens):
+        for n, token in enumerate(self.tokens):
             if not self._starts_statement(n):
                 continue
-            if token.text == "expect" and self._text(n + 1) == "(":
-                closing = self._partner.get(n + 1, -1)
-                if self._text(closing + 1) == "." and not self._asserted[n]:
+            if token.text == "expect" and self.text(n + 1) == "(":
+                closing = self.partner.get(n + 1, -1)
+                if self.text(closing + 1) == "." and not self._asserted[n]:
                     yield token.text
             elif token.text in _BLOCKS and (self._is_modified(n) or self._takes_function(n)):
                 yield token.text
@@ -114,65 +103,62 @@ class _TestTokens:
     def asserts_itself(self) -> bool:
         """Whether an assertion stands in no bracket at all."""
         return any(
-            self._outer[n] < 0 and (self._is_assertion(n) or token.text == "throw")
-            for n, token in enumerate(self._tokens)
+            self.enclosing[n] < 0 and (self._is_assertion(n) or token.text == "throw")
+            for n, token in enumerate(self.tokens)
         )
 
     def _starts_statement(self, n: int) -> bool:
-        if self._tokens[n].kind != "word" or self._text(n - 1) in (".", "?."):
+        if self.tokens[n].kind != "word" or self.text(n - 1) in (".", "?."):
             return False
-        if n == 0 or self._text(n - 1) in _BEFORE_STATEMENT:
+        if n == 0 or self.text(n - 1) in _BEFORE_STATEMENT:
             return True
-        before = self._tokens[n - 1]
-        between = self._source[before.end : self._tokens[n].start]
+        before = self.tokens[n - 1]
+        between = self.source[before.end : self.tokens[n].start]
         return before.kind != "mark" and "\n" in between
 
     def _is_modified(self, n: int) -> bool:
-        return self._text(n + 1) == "." and self._text(n + 2) in _MODIFIERS
+        return self.text(n + 1) == "." and self.text(n + 2) in _MODIFIERS
 
     def _takes_function(self, n: int) -> bool:
         """Whether it is called, and the second argument is a function."""
-        end = self._partner.get(n + 1, -1)
-        if self._text(n + 1) != "(" or end < 0:
+        end = self.partner.get(n + 1, -1)
+        if self.text(n + 1) != "(" or end < 0:
             return False
         at = n + 2
-        while at < end and self._text(at) != ",":
-            at = self._partner.get(at, at) + 1
-        first = self._text(at + 1)
+        while at < end and self.text(at) != ",":
+            at = self.partner.get(at, at) + 1
+        first = self.text(at + 1)
         if at >= end or first in ("function", "async"):
             return at < end
-        after = self._partner.get(at + 1, at + 1) + 1 if first == "(" else at + 2
-        return after < end and self._text(after) == "=>"
+        after = self.partner.get(at + 1, at + 1) + 1 if first == "(" else at + 2
+        return after < end and self.text(after) == "=>"
 
     def _is_asserted(self, opening: int) -> bool:
         """Whether the bracket opens the arguments of an assertion."""
-        if self._text(opening) != "(":
+        if self.text(opening) != "(":
             return False
         first = opening - 1
         for _ in range(_LONGEST_CHAIN):
-            if self._text(first - 1) not in (".", "?."):
+            if self.text(first - 1) not in (".", "?."):
                 break
             first -= 2
-            if self._text(first) == ")":
-                first = self._partner.get(first, 0) - 1
+            if self.text(first) == ")":
+                first = self.partner.get(first, 0) - 1
         return self._is_assertion(first)
 
     def _is_assertion(self, n: int) -> bool:
         """Whether the call of an assertion begins here, such as `assert.ok(` or `equal(`."""
-        name = self._text(n)
-        if self._text(n - 1) in (".", "?.", "function"):
+        name = self.text(n)
+        if self.text(n - 1) in (".", "?.", "function"):
             return False
         if name == "require":
-            return "assert" in self._text(n + 2) and self._text(n + 4) in (".", "(")
+            return "assert" in self.text(n + 2) and self.text(n + 4) in (".", "(")
         if name in _ASSERTIONS:
-            return self._text(n + 1) == "("
+            return self.text(n + 1) == "("
         if name not in ("assert", "console") or (
-            name == "console" and self._text(n + 2) != "assert"
+            name == "console" and self.text(n + 2) != "assert"
         ):
             return False
-        while self._text(n + 1) == ".":
+        while self.text(n + 1) == ".":
             n += 2
-        return self._text(n + 1) == "("
-
-    def _text(self, n: int) -> str:
-        return self._tokens[n].text if 0 <= n < len(self._tokens) else ""
+        return self.text(n + 1) == "("

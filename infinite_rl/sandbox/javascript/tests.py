@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from .modules import as_script
-from .tokens import Token, tokens
+from .tokens import TokenTree
 
 _MODULE = r"require\(\s*['\"](?:node:)?assert(?P<path>/strict)?['\"]\s*\)(?P<strict>\.strict)?"
 _BOUND = re.compile(rf"(?P<name>[\w$]+)\s*=\s*{_MODULE}(?:\.default)?(?=\s*(?:[;,\n]|$|\?\?))")
@@ -120,25 +120,6 @@ def read_call(expression: str) -> TestReading:
     return TestReading(f"$report(0, [{expression}\n]);", "$report", {0: GuestValue("", True)})
 
 
-class _Brackets:
-    """The partner of each bracket, and the innermost bracket around each token (-1: none)."""
-
-    def __init__(self, sequence: Sequence[Token]) -> None:
-        self.partner: dict[int, int] = {}
-        self.enclosing: list[int] = []
-        self.is_whole = True
-        stack: list[int] = []
-        for n, token in enumerate(sequence):
-            if token.closes:
-                self.is_whole = self.is_whole and bool(stack)
-                opening = stack.pop() if stack else n
-                self.partner[opening], self.partner[n] = n, opening
-            self.enclosing.append(stack[-1] if stack else -1)
-            if token.opens:
-                stack.append(n)
-        self.is_whole = self.is_whole and not stack
-
-
 class _NotUnderstood(Exception):
     """The expression cannot be split: the guest reports its whole value."""
 
@@ -154,14 +135,11 @@ class _Holes:
         return f"$value({len(self.sources) - 1})"
 
 
-class _Reader:
+class _Reader(TokenTree):
     def __init__(self, source: str, reporter: str, entry_point: str, setup: str) -> None:
-        self._source = source
+        super().__init__(source)
         self._reporter = reporter
         self._entry_point = entry_point
-        self._tokens = list(tokens(source))
-        self._brackets = _Brackets(self._tokens)
-        self._partner = self._brackets.partner
         self._assertions: dict[int, GuestValue] = {}
         self._leaving: dict[int, list[int]] = {}  # by the function body that is left
         self._running: dict[int, bool] = {}
@@ -169,27 +147,27 @@ class _Reader:
         self._modules, self._methods = _assert_names(f"{setup}\n{source}")
 
     def read(self) -> TestReading:
-        if not self._brackets.is_whole:
-            return TestReading(self._source, self._reporter)
-        for n, token in enumerate(self._tokens):
+        if not self.is_balanced:
+            return TestReading(self.source, self._reporter)
+        for n, token in enumerate(self.tokens):
             if token.text in _LEAVING:
                 self._leaving.setdefault(self._body(n), []).append(n)
         parts, at, n = [], 0, 0
-        while n < len(self._tokens):
+        while n < len(self.tokens):
             edit = self._assertion(n) or self._guard(n)
             if edit is None:
                 n += 1
                 continue
             start, end, text, n = edit
-            lines = self._source.count("\n", start, end) - text.count("\n")
-            parts += [self._source[at:start], text, "\n" * lines]
+            lines = self.source.count("\n", start, end) - text.count("\n")
+            parts += [self.source[at:start], text, "\n" * lines]
             at = end
-        source = "".join([self._known_assert(), *parts, self._source[at:]])
+        source = "".join([self._known_assert(), *parts, self.source[at:]])
         return TestReading(source, self._reporter, self._assertions)
 
     def _constructed(self) -> list[str]:
         """The program's classes that the test itself makes objects of."""
-        after = (self._text(n + 1) for n, token in enumerate(self._tokens) if token.text == "new")
+        after = (self.text(n + 1) for n, token in enumerate(self.tokens) if token.text == "new")
         return sorted({name for name in after if name.isidentifier() and name not in _PURE})
 
     def _known_assert(self) -> str:
@@ -197,8 +175,8 @@ class _Reader:
         one that it shares with what ran before the test.
         """
         path = self._modules.get("assert")
-        is_used = any(t.text == "assert" and t.kind == "word" for t in self._tokens)
-        if path is None or not is_used or _OWN_ASSERT.search(self._source):
+        is_used = any(t.text == "assert" and t.kind == "word" for t in self.tokens)
+        if path is None or not is_used or _OWN_ASSERT.search(self.source):
             return ""
         return f'const assert = require("assert"){path.removeprefix("assert")};'
 
@@ -210,12 +188,12 @@ class _Reader:
         if called is None:
             return None
         opening, callee, method = called
-        closing = self._partner[opening]
+        closing = self.partner[opening]
         arguments = self._arguments(opening + 1, closing)
         operands = _OPERANDS.get(method, 1)
         if len(arguments) < operands or self._in_try(n):
             return None
-        if any(self._text(a) == "..." for a, _ in arguments):
+        if any(self.text(a) == "..." for a, _ in arguments):
             return None
         holes = _Holes()
         parts = [self._cut(a, b, holes) for a, b in arguments[:operands]]
@@ -228,15 +206,15 @@ class _Reader:
         script = f"{callee}({', '.join(parts)})"
         span = (opening + 1, arguments[operands - 1][1])
         text = self._reported(script, holes, n, span)
-        return self._tokens[n].start, self._tokens[closing].end, text, closing + 1
+        return self.tokens[n].start, self.tokens[closing].end, text, closing + 1
 
     def _guard(self, n: int) -> tuple[int, int, str, int] | None:
         """`if (f(2) !== 4) throw ...` is an assertion too. The condition becomes a report."""
-        if self._text(n) != "if" or self._text(n + 1) != "(":
+        if self.text(n) != "if" or self.text(n + 1) != "(":
             return None
-        closing = self._partner[n + 1]
-        thrown = closing + 2 if self._text(closing + 1) == "{" else closing + 1
-        if self._text(thrown) != "throw" or self._in_try(n) or not self._is_guard(n):
+        closing = self.partner[n + 1]
+        thrown = closing + 2 if self.text(closing + 1) == "{" else closing + 1
+        if self.text(thrown) != "throw" or self._in_try(n) or not self._is_guard(n):
             return None
         holes = _Holes()
         condition = self._cut(n + 2, closing, holes)
@@ -245,13 +223,13 @@ class _Reader:
         source = json.dumps(f"if ({self._slice(n + 2, closing)}) throw; ")
         script = f"console.assert(!({condition}), {source} + {_values_text(holes)})"
         text = self._reported(script, holes, n, (n + 2, closing))
-        start, end = self._tokens[n + 1].end, self._tokens[closing].start
+        start, end = self.tokens[n + 1].end, self.tokens[closing].start
         return start, end, text, closing + 1
 
     def _reported(self, script: str, holes: _Holes, n: int, span: tuple[int, int]) -> str:
         number = len(self._assertions)
-        is_lazy = any(self._text(k) in _SHORT for k in range(*span))
-        if is_lazy and any(self._text(k) == "await" for k in range(*span)):
+        is_lazy = any(self.text(k) in _SHORT for k in range(*span))
+        if is_lazy and any(self.text(k) == "await" for k in range(*span)):
             is_lazy = False
         self._assertions[number] = GuestValue(f"{_HEADER}{script}}}", self._is_required(n))
         values = [f"() => ({source})" if is_lazy else source for source in holes.sources]
@@ -261,19 +239,19 @@ class _Reader:
 
     def _called(self, n: int) -> tuple[int, str, str] | None:
         """Return the assertion's opening bracket, its name on the judging side, and its method."""
-        if self._text(n - 1) in (".", "?.", "function", "new"):
+        if self.text(n - 1) in (".", "?.", "function", "new"):
             return None
         if self._texts(n, 4) == "console.assert(":
             return n + 3, "console.assert", ""
-        name, at = self._text(n), n + 1
-        if name in self._methods and self._text(at) == "(":
+        name, at = self.text(n), n + 1
+        if name in self._methods and self.text(at) == "(":
             path, method = self._methods[name]
             return at, f"{path}.{method}" if method else path, method
         if name in self._modules:
             path = self._modules[name]
-        elif name == "require" and self._text(n + 1) == "(" and self._tokens[n + 2 : n + 3]:
-            module = self._tokens[n + 2].text.strip("'\"").removeprefix("node:")
-            if module not in ("assert", "assert/strict") or self._text(n + 3) != ")":
+        elif name == "require" and self.text(n + 1) == "(" and self.tokens[n + 2 : n + 3]:
+            module = self.tokens[n + 2].text.strip("'\"").removeprefix("node:")
+            if module not in ("assert", "assert/strict") or self.text(n + 3) != ")":
                 return None
             path, at = ("assert.strict" if module == "assert/strict" else "assert"), n + 4
         else:
@@ -281,11 +259,11 @@ class _Reader:
         if self._texts(at, 2) == ".strict":
             path, at = "assert.strict", at + 2
         method = ""
-        if self._text(at) == ".":
-            method, at = self._text(at + 1), at + 2
+        if self.text(at) == ".":
+            method, at = self.text(at + 1), at + 2
             if method not in _OPERANDS:
                 return None
-        if self._text(at) != "(":
+        if self.text(at) != "(":
             return None
         callee = f"{path}.{method}" if method else path
         return at, callee, method
@@ -294,7 +272,7 @@ class _Reader:
         """The arguments between two brackets, as ranges of tokens."""
         ranges, start = [], first
         for n in self._level(first, end):
-            if self._text(n) == ",":
+            if self.text(n) == ",":
                 ranges.append((start, n))
                 start = n + 1
         return [*ranges, (start, end)] if start < end else ranges
@@ -304,35 +282,35 @@ class _Reader:
         n = first
         while n < end:
             yield n
-            n = self._partner[n] + 1 if self._tokens[n].opens else n + 1
+            n = self.partner[n] + 1 if self.tokens[n].opens else n + 1
 
     # --- where an assertion stands ---------------------------------------------------------------
 
     def _open_brackets(self, n: int) -> list[int]:
         """The brackets that are open at token `n`, the innermost first."""
-        brackets, k = [], self._brackets.enclosing[n]
+        brackets, k = [], self.enclosing[n]
         while k >= 0:
             brackets.append(k)
-            k = self._brackets.enclosing[k]
+            k = self.enclosing[k]
         return brackets
 
     def _in_try(self, n: int) -> bool:
         return any(
-            self._text(k) == "{" and self._text(k - 1) == "try" for k in self._open_brackets(n)
+            self.text(k) == "{" and self.text(k - 1) == "try" for k in self._open_brackets(n)
         )
 
     def _is_branch(self, n: int) -> bool:
         """Whether what stands at `n` runs only under a condition, or once for each item."""
-        before = self._text(n - 1)
+        before = self.text(n - 1)
         if before == ")":
-            return self._text(self._partner[n - 1] - 1) in _CONTROL
+            return self.text(self.partner[n - 1] - 1) in _CONTROL
         return before in ("else", "do", "&&", "||", "??", "?", ":", "=>")
 
     def _is_required(self, n: int) -> bool:
         """Whether every run of the test gets here: no branch, no loop, no early return."""
         brackets = self._open_brackets(n)
         if self._is_branch(n):
-            return self._is_first_then(brackets, n) and self._text(n - 1) == "=>"
+            return self._is_first_then(brackets, n) and self.text(n - 1) == "=>"
         if not (self._is_straight(brackets) or self._is_first_then(brackets, n)):
             return False
         left = self._leaving.get(self._body(n), [])
@@ -341,7 +319,7 @@ class _Reader:
     def _body(self, n: int) -> int:
         """The bracket of the function that `n` stands in, -1 at the top of the test."""
         return next(
-            (k for k in self._open_brackets(n) if self._text(k) == "{" and not self._is_control(k)),
+            (k for k in self._open_brackets(n) if self.text(k) == "{" and not self._is_control(k)),
             -1,
         )
 
@@ -349,7 +327,7 @@ class _Reader:
         """Whether the brackets are none, or the body of one function that the test calls."""
         if not brackets:
             return True
-        return self._text(brackets[0]) == "{" and len(brackets) < 3 and self._runs(*brackets)
+        return self.text(brackets[0]) == "{" and len(brackets) < 3 and self._runs(*brackets)
 
     def _runs(self, body: int, group: int = -1) -> bool:
         """Whether the function whose body opens at `body` is called at the top of the test."""
@@ -358,23 +336,23 @@ class _Reader:
         return self._running[body]
 
     def _is_called(self, body: int, group: int) -> bool:
-        closing = self._partner[body]
+        closing = self.partner[body]
         if group >= 0:  # (async () => { ... })()
-            is_function = self._text(body - 1) in ("=>", ")")
-            is_group = self._text(group) == "(" and self._partner[group] == closing + 1
-            is_inside = self._texts(closing + 1, 2) == "()" and self._text(group) == "("
+            is_function = self.text(body - 1) in ("=>", ")")
+            is_group = self.text(group) == "(" and self.partner[group] == closing + 1
+            is_inside = self._texts(closing + 1, 2) == "()" and self.text(group) == "("
             called = self._texts(closing + 1, 2) == ")("
             return is_function and ((is_group and called) or is_inside)
-        end = self._tokens[body].start
-        named = _NAMED.search(self._source[max(end - _HEAD, 0) : end])
+        end = self.tokens[body].start
+        named = _NAMED.search(self.source[max(end - _HEAD, 0) : end])
         if named is None:
             return False
         name = named["one"] or named["two"]
         if self._entry_point and name == "check":
             return True
-        top = [n for n in range(len(self._tokens)) if self._brackets.enclosing[n] < 0]
+        top = [n for n in range(len(self.tokens)) if self.enclosing[n] < 0]
         return any(
-            self._text(n) == name and self._text(n + 1) == "(" and self._text(n - 1) != "function"
+            self.text(n) == name and self.text(n + 1) == "(" and self.text(n - 1) != "function"
             for n in top
         )
 
@@ -383,37 +361,37 @@ class _Reader:
         if not brackets or len(brackets) > 2:
             return False
         outer = brackets[-1]
-        if self._text(outer) != "(" or self._texts(outer - 2, 2) != ".then":
+        if self.text(outer) != "(" or self._texts(outer - 2, 2) != ".then":
             return False
-        first, end = self._arguments(outer + 1, self._partner[outer])[0]
-        return first <= n < end and (len(brackets) == 1 or self._text(brackets[0]) == "{")
+        first, end = self._arguments(outer + 1, self.partner[outer])[0]
+        return first <= n < end and (len(brackets) == 1 or self.text(brackets[0]) == "{")
 
     def _is_guard(self, n: int) -> bool:
         """Whether a throw at `n` fails the test, and is not the work of a callback of its."""
         brackets = self._open_brackets(n)
-        while brackets and self._text(brackets[0]) == "{" and self._is_control(brackets[0]):
+        while brackets and self.text(brackets[0]) == "{" and self._is_control(brackets[0]):
             brackets = brackets[1:]
         return self._is_straight(brackets)
 
     def _is_control(self, body: int) -> bool:
-        before = self._text(body - 1)
+        before = self.text(body - 1)
         if before == ")":
-            return self._text(self._partner[body - 1] - 1) in (*_CONTROL, "catch")
+            return self.text(self.partner[body - 1] - 1) in (*_CONTROL, "catch")
         return before in ("else", "do", "finally", "{", "}", ";", "")
 
     # --- expressions -----------------------------------------------------------------------------
 
     def _cut(self, first: int, end: int, holes: _Holes) -> str:
         """Return an expression with the guest's parts moved to `holes`."""
-        is_lazy = any(self._text(n) in _SHORT for n in range(first, end))
-        if is_lazy and any(self._text(n) == "await" for n in range(first, end)):
+        is_lazy = any(self.text(n) in _SHORT for n in range(first, end))
+        if is_lazy and any(self.text(n) == "await" for n in range(first, end)):
             return holes.add(f"({self._slice(first, end)})")
-        cuts = [n for n in self._level(first, end) if self._text(n) in _SEPARATORS]
+        cuts = [n for n in self._level(first, end) if self.text(n) in _SEPARATORS]
         parts, start = [], first
         for cut in [*cuts, end]:
             parts.append(self._piece(start, cut, holes) if start < cut else "")
             if cut < end:
-                parts.append(f" {self._text(cut)} ")
+                parts.append(f" {self.text(cut)} ")
             start = cut + 1
         return "".join(parts)
 
@@ -429,9 +407,9 @@ class _Reader:
             return holes.add(f"({self._slice(first, end)})")
 
     def _split(self, first: int, end: int, holes: _Holes) -> str:
-        parts, at, n = [], self._tokens[first].start, first
+        parts, at, n = [], self.tokens[first].start, first
         while n < end:
-            token = self._tokens[n]
+            token = self.tokens[n]
             if token.text in _REFUSED or token.text in _REFUSED_WORDS or token.kind == "template":
                 raise _NotUnderstood
             if token.kind == "word" and not self._is_literal(n):
@@ -439,39 +417,36 @@ class _Reader:
                 if is_asked:
                     if self._is_called_back(n):
                         raise _NotUnderstood
-                    spread = self._text(n - 1) == "..." and self._inside(n) in ("[", "(")
+                    spread = self.text(n - 1) == "..." and self._inside(n) in ("[", "(")
                     text = self._slice(n, stop)
                     value = holes.add(f"[...{text}]" if spread and n > first else text)
-                    parts += [self._source[at : token.start], value]
-                    at = self._tokens[stop - 1].end
+                    parts += [self.source[at : token.start], value]
+                    at = self.tokens[stop - 1].end
                 n = resume
                 continue
             n += 1
-        return "".join([*parts, self._source[at : self._tokens[end - 1].end]])
+        return "".join([*parts, self.source[at : self.tokens[end - 1].end]])
 
     def _is_called_back(self, n: int) -> bool:
         """Whether token `n` is an argument of a method that calls functions: `[2, 1].sort(f)`."""
-        opening = self._brackets.enclosing[n]
-        method = opening - 1 if self._text(opening) == "(" else -1
-        return self._text(method) in _CALLING and self._text(method - 1) in (".", "?.")
+        opening = self.enclosing[n]
+        method = opening - 1 if self.text(opening) == "(" else -1
+        return self.text(method) in _CALLING and self.text(method - 1) in (".", "?.")
 
     def _inside(self, n: int) -> str:
         brackets = self._open_brackets(n)
-        return self._text(brackets[0]) if brackets else ""
+        return self.text(brackets[0]) if brackets else ""
 
     def _is_literal(self, n: int) -> bool:
         """Whether a word is no name: a number, a key, what follows a dot, a pattern's flags."""
-        text = self._text(n)
-        previous = self._text(n - 1)
+        text = self.text(n)
+        previous = self.text(n - 1)
         if text[0].isdigit() or previous in (".", "?.") or text in ("instanceof", "typeof", "void"):
             return True
-        if (
-            self._tokens[n - 1].kind == "pattern"
-            and self._tokens[n - 1].end == self._tokens[n].start
-        ):
+        if self.tokens[n - 1].kind == "pattern" and self.tokens[n - 1].end == self.tokens[n].start:
             return True
         if previous in ("{", ",") and self._inside(n) == "{":
-            if self._text(n + 1) != ":":
+            if self.text(n + 1) != ":":
                 raise _NotUnderstood
             return True
         return False
@@ -485,26 +460,24 @@ class _Reader:
         follows, the result may be an object with methods.
         """
         first = n
-        while self._text(n) in ("new", "await"):
+        while self.text(n) in ("new", "await"):
             n += 1
-        if n >= end or self._tokens[n].kind != "word" or self._text(n) in _REFUSED_WORDS:
+        if n >= end or self.tokens[n].kind != "word" or self.text(n) in _REFUSED_WORDS:
             raise _NotUnderstood
         name_end, call_end, stop = self._links(n, end)
-        if stop < end and self._tokens[stop].kind != "mark" and self._text(stop) != "instanceof":
+        if stop < end and self.tokens[stop].kind != "mark" and self.text(stop) != "instanceof":
             raise _NotUnderstood
-        if self._text(n) in _PURE:
+        if self.text(n) in _PURE:
             if self._is_closed(first, stop):
                 return stop, stop, False
             if n == first and call_end and _JUDGING.fullmatch(self._slice(n, name_end)):
                 return name_end, name_end, False
-        if n == first and 0 < call_end < stop and self._text(call_end) == ".":
-            methods = [
-                self._text(k + 1) for k in self._level(call_end, stop) if self._text(k) == "."
-            ]
+        if n == first and 0 < call_end < stop and self.text(call_end) == ".":
+            methods = [self.text(k + 1) for k in self._level(call_end, stop) if self.text(k) == "."]
             is_data = methods[0] != "length" and all(
                 name in _DATA_METHODS or name == "length" for name in methods
             )
-            is_class = self._text(n)[0].isupper()
+            is_class = self.text(n)[0].isupper()
             if is_data and not is_class and self._is_closed(call_end, stop):
                 return call_end, stop, True
         return stop, stop, True
@@ -513,14 +486,14 @@ class _Reader:
         """Where a chain's leading names end, its first call (0: it has none), and all of it."""
         names, call, at = 0, 0, n + 1
         while at < end:
-            text = self._text(at)
-            if text in (".", "?.") and at + 1 < end and self._tokens[at + 1].kind == "word":
+            text = self.text(at)
+            if text in (".", "?.") and at + 1 < end and self.tokens[at + 1].kind == "word":
                 at += 2
-            elif text == "?." and at + 1 < end and self._text(at + 1) in ("(", "["):
+            elif text == "?." and at + 1 < end and self.text(at + 1) in ("(", "["):
                 at += 1
             elif text in ("(", "["):
                 names = names or at
-                at = self._partner[at] + 1
+                at = self.partner[at] + 1
                 call = call or (at if text == "(" else 0)
             else:
                 break
@@ -530,46 +503,43 @@ class _Reader:
         """Whether nothing in these tokens can come from a program."""
         own: set[str] = set()
         for n in range(first, end):
-            if self._text(n) == "=>":
+            if self.text(n) == "=>":
                 own |= self._parameters(n)
         return all(self._is_closed_token(n, own) for n in range(first, end))
 
     def _parameters(self, arrow: int) -> set[str]:
-        if self._text(arrow - 1) != ")":
-            return {self._text(arrow - 1)}
-        opening = self._partner[arrow - 1]
-        return {t.text for t in self._tokens[opening + 1 : arrow - 1] if t.kind == "word"}
+        if self.text(arrow - 1) != ")":
+            return {self.text(arrow - 1)}
+        opening = self.partner[arrow - 1]
+        return {t.text for t in self.tokens[opening + 1 : arrow - 1] if t.kind == "word"}
 
     def _is_closed_token(self, n: int, own: set[str]) -> bool:
-        token = self._tokens[n]
+        token = self.tokens[n]
         text = token.text
         if token.kind != "word":
             return text not in _REFUSED or text == "=>"
         if text in own or text in _OPERATORS:
             return True
-        if text[0].isdigit() or self._text(n - 1) in (".", "?."):
+        if text[0].isdigit() or self.text(n - 1) in (".", "?."):
             return text not in ("random", "now")
-        if self._tokens[n - 1].kind == "pattern" and n > 0:
+        if self.tokens[n - 1].kind == "pattern" and n > 0:
             return True
-        if self._text(n + 1) == ":" and self._text(n - 1) in ("{", ","):
+        if self.text(n + 1) == ":" and self.text(n - 1) in ("{", ","):
             return True
         if text == "Date":  # without arguments it is the time of day
-            is_dated = self._text(n + 1) == "(" and self._text(n + 2) != ")"
-            return self._text(n + 1) == "." or (self._text(n - 1) == "new" and is_dated)
+            is_dated = self.text(n + 1) == "(" and self.text(n + 2) != ")"
+            return self.text(n + 1) == "." or (self.text(n - 1) == "new" and is_dated)
         if text == "Symbol":
-            return self._text(n + 1) == "."
+            return self.text(n + 1) == "."
         return text in _PURE
 
     # --- tokens ----------------------------------------------------------------------------------
 
-    def _text(self, n: int) -> str:
-        return self._tokens[n].text if 0 <= n < len(self._tokens) else ""
-
     def _texts(self, n: int, count: int) -> str:
-        return "".join(self._text(k) for k in range(n, n + count))
+        return "".join(self.text(k) for k in range(n, n + count))
 
     def _slice(self, first: int, end: int) -> str:
-        return self._source[self._tokens[first].start : self._tokens[end - 1].end]
+        return self.source[self.tokens[first].start : self.tokens[end - 1].end]
 
 
 def _values_text(holes: _Holes) -> str:

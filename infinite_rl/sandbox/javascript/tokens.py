@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 Kind = Literal["word", "string", "pattern", "template", "mark"]
@@ -54,9 +54,10 @@ def tokens(source: str) -> Iterator[Token]:
     before, at = "", 0
     while at < len(source):
         token = _next(source, at, before, in_template=open_marks[-1:] == ["`"])
-        at = token.end if token else _end_of_blank(source, at)
-        if token is None:
+        if isinstance(token, int):
+            at = token
             continue
+        at = token.end
         if token.kind == "template":
             if token.text[0] == "`":
                 open_marks.append("`")
@@ -70,14 +71,39 @@ def tokens(source: str) -> Iterator[Token]:
         before = _before(token)
 
 
-def _end_of_blank(source: str, at: int) -> int:
-    blank = _TOKEN.match(source, at)
-    assert blank is not None
-    return blank.end()
+class TokenTree:
+    """The tokens of a source with their brackets.
+
+    `partner` maps the number of each bracket to that of its other half. `enclosing` has for each
+    token the innermost bracket around it, -1 if there is none. `is_balanced` tells whether every
+    bracket has its other half.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.tokens: Sequence[Token] = list(tokens(source))
+        self.partner: dict[int, int] = {}
+        self.enclosing: list[int] = []
+        self.is_balanced = True
+        stack: list[int] = []
+        for n, token in enumerate(self.tokens):
+            if token.closes and stack:
+                opening = stack.pop()
+                self.partner[opening], self.partner[n] = n, opening
+            elif token.closes:
+                self.is_balanced = False
+            self.enclosing.append(stack[-1] if stack else -1)
+            if token.opens:
+                stack.append(n)
+        self.is_balanced = self.is_balanced and not stack
+
+    def text(self, n: int) -> str:
+        """Return the text of a token, "" before the first and after the last."""
+        return self.tokens[n].text if 0 <= n < len(self.tokens) else ""
 
 
-def _next(source: str, at: int, before: str, in_template: bool) -> Token | None:
-    """Return the token at `at`; None for white space and comments."""
+def _next(source: str, at: int, before: str, in_template: bool) -> Token | int:
+    """Return the token at `at`, or where white space or a comment ends."""
     first = source[at]
     if first == "`" or (first == "}" and in_template):
         chunk = _TEMPLATE.match(source, at + 1)
@@ -86,14 +112,19 @@ def _next(source: str, at: int, before: str, in_template: bool) -> Token | None:
         is_whole = first == "`" and not text.endswith("${")
         return Token("string" if is_whole else "template", text, at, end)
     is_pattern = first == "/" and source[at + 1 : at + 2] not in ("/", "*")
-    if is_pattern and _starts_pattern(before):
+    starts_pattern = (
+        _BEFORE_PATTERN.fullmatch(before)
+        if re.match(r"[\w$#]", before)
+        else before not in (")", "]")
+    )
+    if is_pattern and starts_pattern:
         match = _PATTERN.match(source, at)
         assert match is not None
         return Token("pattern", match[0], at, match.end())
     match = _TOKEN.match(source, at)
     assert match is not None  # `.` takes what nothing else does
     if match["blank"]:
-        return None
+        return match.end()
     kind: Kind = "word" if match["word"] else "string" if match["string"] else "mark"
     return Token(kind, match[0], at, match.end())
 
@@ -103,9 +134,3 @@ def _before(token: Token) -> str:
     if token.kind == "template":
         return "{" if token.text.endswith("${") else ")"
     return ")" if token.kind in ("string", "pattern") else token.text
-
-
-def _starts_pattern(before: str) -> bool:
-    if re.match(r"[\w$#]", before):
-        return _BEFORE_PATTERN.fullmatch(before) is not None
-    return before not in (")", "]")
