@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import re
+import shutil
 import stat
 import sys
 import tarfile
-import threading
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import aws_server
 import pytest
@@ -37,6 +39,8 @@ NOW = datetime(2026, 3, 1, 12, 30, 5, tzinfo=timezone.utc)
 NAME = "annotations-adhoc-20260301-123005"
 FILE = "region: us-east-1\nrole: training\nbucket: a-bucket\n"
 CONFIG = SageMakerConfig("us-east-1", ACCOUNT, "training", "a-bucket")
+ROLE = f"arn:aws:iam::{ACCOUNT}:role/training"
+REGISTRY = f"{ACCOUNT}.dkr.ecr.us-east-1.amazonaws.com"
 TEXT = "model: some/model\ndata: rows.jsonl\nmax_steps: 2\n"
 
 
@@ -102,9 +106,53 @@ def pushed(aws: aws_server.Aws) -> None:
     aws.calls.clear()
 
 
+class Bench(NamedTuple):
+    """The folder of a user, in which commands run at noon; AWS as it notices them."""
+
+    aws: aws_server.Aws
+    folder: Path
+    capfd: pytest.CaptureFixture[str]
+
+    def run(self, line: str, code: int = 0) -> tuple[str, str]:
+        """The output and the errors of a command, which ends with that exit code."""
+        self.capfd.readouterr()
+        assert main(line.split()) == code, self.capfd.readouterr()
+        return self.capfd.readouterr()
+
+    def told(self, line: str, code: int = 0) -> list[Any]:
+        """What a command prints as JSON."""
+        return [json.loads(each) for each in self.run(f"{line} --json", code)[0].splitlines()]
+
+    def error(self, flags: str = "") -> tuple[int, str]:
+        """The exit code of a submission, and its one error line."""
+        self.capfd.readouterr()
+        code = main(["submit", "train.yaml", *flags.split()])
+        lines = self.capfd.readouterr().err.splitlines()
+        errors = [line for line in lines if line.startswith("error: ")]
+        assert len(errors) == (code != 0), errors
+        return code, "".join(errors)
+
+    def write(self, **files: str) -> None:
+        """Files of YAML."""
+        for name, text in files.items():
+            (self.folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+def empty(
+    aws: aws_server.Aws,
+    folder: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Bench:
+    """Where no image was pushed."""
     monkeypatch.setattr("infinite_rl.cli.jobs._now", lambda: NOW)
+    return Bench(aws, folder, capfd)
+
+
+@pytest.fixture
+def bench(empty: Bench, pushed: None) -> Bench:
+    return empty
 
 
 def objects() -> dict[str, bytes]:
@@ -124,22 +172,20 @@ def log(folder: Path) -> str:
 # A submission.
 
 
-@pytest.mark.usefixtures("pushed", "clock")
-def test_a_submission_sends_the_folder_and_makes_the_job(
-    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_submission_sends_the_folder_and_makes_the_job(bench: Bench) -> None:
+    (bench.folder / "code.py").write_text("print(1)\n", encoding="utf-8")
+    bench.capfd.readouterr()
     words = ["--eval_config", "eval.yaml", "--description", "a|b <c> *d*"]
     assert main(["submit", "train.yaml", *words]) == 0
-    said = capsys.readouterr()
-    assert said.out.startswith(f"submitted: {NAME}\n")
-    assert "not sent: .env (it looks like a secret)" in said.err
-
-    (request,) = aws.requests["CreateTrainingJob"]
+    out, err = bench.capfd.readouterr()
+    assert out.startswith(f"submitted: {NAME}\n")
+    assert "not sent: .env (it looks like a secret)" in err
+    (request,) = bench.aws.requests["CreateTrainingJob"]
     assert request["TrainingJobName"] == NAME
     assert request["AlgorithmSpecification"]["TrainingImage"] == (
-        f"{ACCOUNT}.dkr.ecr.us-east-1.amazonaws.com/infinite-rl:{image.default_tag()}"
+        f"{REGISTRY}/infinite-rl:{image.default_tag()}"
     )
-    assert request["RoleArn"] == f"arn:aws:iam::{ACCOUNT}:role/training"
+    assert request["RoleArn"] == ROLE
     found = objects()
     for channel in request["InputDataConfig"]:
         prefix = channel["DataSource"]["S3DataSource"]["S3Uri"].removeprefix("s3://a-bucket/")
@@ -147,28 +193,20 @@ def test_a_submission_sends_the_folder_and_makes_the_job(
     assert found[f"infinite-rl/jobs/{NAME}/config/train.yaml"].decode() == TEXT
     assert f"infinite-rl/jobs/{NAME}/config/eval.yaml" in found
     (archive,) = (body for key, body in found.items() if key.endswith(".tar.gz"))
-    path = folder / "artifacts.tar.gz"
-    path.write_bytes(archive)
-    with tarfile.open(path) as unpacked:
-        assert set(unpacked.getnames()) == {*("train.yaml", "eval.yaml", "rows.jsonl", "code.py")}
-    (row,) = [line for line in log(folder).splitlines() if NAME in line.replace("\\", "")]
+    with tarfile.open(fileobj=io.BytesIO(archive)) as unpacked:
+        assert set(unpacked.getnames()) == {"train.yaml", "eval.yaml", "rows.jsonl", "code.py"}
+    (row,) = [line for line in log(bench.folder).splitlines() if NAME in line.replace("\\", "")]
     assert "a\\|b \\<c\\> \\*d\\*" in row and "2026-03-01 12:30:05" in row
 
 
-@pytest.mark.usefixtures("pushed", "clock")
-def test_a_dry_run_prints_what_a_submission_then_sends_and_changes_nothing(
-    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["submit", "train.yaml", "--dry_run"]) == 0
-    dry = capsys.readouterr().out
-    assert main(["submit", "train.yaml", "--dry_run", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads(dry)
-    assert set(aws.calls) == {"GetCallerIdentity"} and not log(folder) and not objects()
-    assert main(["submit", "train.yaml"]) == 0
-    assert json.loads(dry) == aws.requests["CreateTrainingJob"][0]
+def test_a_dry_run_prints_what_a_submission_then_sends_and_changes_nothing(bench: Bench) -> None:
+    dry, _ = bench.run("submit train.yaml --dry_run")
+    assert bench.told("submit train.yaml --dry_run") == [json.loads(dry)]
+    assert set(bench.aws.calls) == {"GetCallerIdentity"} and not log(bench.folder) and not objects()
+    bench.run("submit train.yaml")
+    assert json.loads(dry) == bench.aws.requests["CreateTrainingJob"][0]
 
 
-@pytest.mark.usefixtures("clock")
 def test_a_dry_run_needs_neither_aws_nor_boto3_where_the_account_is_said(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -176,148 +214,103 @@ def test_a_dry_run_needs_neither_aws_nor_boto3_where_the_account_is_said(
         monkeypatch.delenv(name)
     for name in ("boto3", "botocore", "torch", "ray"):
         monkeypatch.setitem(sys.modules, name, None)
-    assert main(["submit", "train.yaml", "--dry_run", "--account", ACCOUNT]) == 0
-    assert json.loads(capsys.readouterr().out)["TrainingJobName"] == NAME
-    assert main(["submit", "train.yaml", "--account", ACCOUNT]) == 2
+    words = ["submit", "train.yaml", "--account", ACCOUNT]
+    assert main([*words, "--dry_run", "--job_name", "x"]) == 0
+    assert json.loads(capsys.readouterr().out)["TrainingJobName"] == "x"
+    assert main(words) == 2
     assert "need boto3: pip install 'infinite-rl[aws]'" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("pushed", "clock")
-def test_the_keys_of_a_place_reach_the_job_and_no_file_of_its_source(
-    aws: aws_server.Aws, folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_keys_of_the_config_reach_the_job_and_no_file_of_its_source(bench: Bench) -> None:
     key = "hf_abcdefghijklmnopqrstuvw"
-    (folder / "launch.yaml").write_text(f"{FILE}environment: {{HF_TOKEN: {key}}}\n", "utf-8")
-    (folder / "other.yaml").write_text(f"{FILE}environment: {{HF_TOKEN: {key}}}\n", "utf-8")
-    words = ["submit", "train.yaml", "--launch_config", "other.yaml"]
-    assert main([*words, "--dry_run"]) == main(words) == 0
-    assert aws.requests["CreateTrainingJob"][0]["Environment"] == {"HF_TOKEN": key}
+    bench.write(**dict.fromkeys(("launch", "other"), f"{FILE}environment: {{HF_TOKEN: {key}}}\n"))
+    line = "submit train.yaml --launch_config other.yaml"
+    said = "".join([*bench.run(f"{line} --dry_run"), *bench.run(line)])
+    assert bench.aws.requests["CreateTrainingJob"][0]["Environment"] == {"HF_TOKEN": key}
     for body in objects().values():
         assert key.encode() not in (gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body)
-    said = capfd.readouterr()
-    assert key not in said.out + said.err + log(folder)
+    assert key not in said + log(bench.folder)
 
 
-@pytest.mark.usefixtures("pushed")
-def test_checkpoints_go_where_the_config_says(aws: aws_server.Aws, folder: Path) -> None:
-    text = f"{TEXT}checkpoint_uri: s3://other/place/\n"
-    (folder / "train.yaml").write_text(text, encoding="utf-8")
-    assert main(["submit", "train.yaml", "--job_name", "own"]) == 0
-    told = aws.requests["CreateTrainingJob"][0]["HyperParameters"]
-    assert told["checkpoint_uri"] == "s3://other/place/"
-    assert told["trace_uri"] == "s3://a-bucket/infinite-rl/traces/own/"
+def test_checkpoints_go_where_the_config_says_and_a_source_is_sent_once(bench: Bench) -> None:
+    bench.write(train=f"{TEXT}checkpoint_uri: s3://other/place/\n")
+    bench.run("submit train.yaml --job_name own")
+    values = bench.aws.requests["CreateTrainingJob"][0]["HyperParameters"]
+    assert values["checkpoint_uri"] == "s3://other/place/"
+    assert values["trace_uri"] == "s3://a-bucket/infinite-rl/traces/own/"
+    shutil.rmtree(bench.folder / "docs")  # else it is one file more
+    before = bench.aws.calls["S3 PUT"]
+    assert "in S3 already" in bench.run("submit train.yaml --job_name two")[1]
+    assert bench.aws.calls["S3 PUT"] == before + 1  # the config
 
 
-@pytest.mark.usefixtures("pushed", "clock")
-def test_a_source_that_is_there_is_not_sent_again(
-    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["submit", "train.yaml", "--job_name", "one"]) == 0
-    (folder / "docs" / "job_log.md").unlink()  # else it is one file more
-    (folder / "docs").rmdir()
-    before = aws.calls["S3 PUT"]
-    assert main(["submit", "train.yaml", "--job_name", "two"]) == 0
-    assert aws.calls["S3 PUT"] == before + 1  # the config
-    assert "in S3 already" in capsys.readouterr().err
+def test_four_submissions_at_once_are_four_jobs(bench: Bench) -> None:
+    def one(_: int) -> str:
+        request = submission.SubmitRequest(bench.folder / "train.yaml", CONFIG, bench.folder)
+        return submission.submit(request, lambda: NOW, build=False, push=False)[0].name
+
+    with ThreadPoolExecutor(4) as pool:
+        names = sorted(pool.map(one, range(4)))
+    assert names == [f"annotations-adhoc-20260301-12300{second}" for second in (5, 6, 7, 8)]
+    assert bench.aws.made == set(names)
+    lines = log(bench.folder)
+    assert lines.count("annotations") == 4 and lines.count("| job |") == 1
 
 
-@pytest.mark.usefixtures("pushed")
-def test_two_submissions_at_once_are_two_jobs(aws: aws_server.Aws, folder: Path) -> None:
-    names: list[str] = []
-
-    def one() -> None:
-        request = submission.SubmitRequest(folder / "train.yaml", CONFIG, folder)
-        job, _ = submission.submit(request, lambda: NOW, build=False, push=False)
-        names.append(job.name)
-
-    threads = [threading.Thread(target=one) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(names) == [f"annotations-adhoc-20260301-12300{second}" for second in (5, 6, 7, 8)]
-    assert aws.made == set(names)
-    rows = [line for line in log(folder).splitlines() if "annotations" in line]
-    assert len(rows) == 4 and log(folder).count("| job |") == 1
-
-
-@pytest.mark.usefixtures("pushed")
-def test_a_name_that_is_taken_is_refused_and_nothing_of_the_other_is_touched(
-    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["submit", "train.yaml", "--job_name", "mine"]) == 0
+def test_a_name_that_is_taken_is_refused_and_nothing_of_the_other_is_touched(bench: Bench) -> None:
+    bench.run("submit train.yaml --job_name mine")
     before = objects()
-    assert main(["submit", "train.yaml", "--job_name", "mine"]) == 2
-    assert "the name mine is taken" in capsys.readouterr().err
-    assert before.items() <= objects().items() and log(folder).count("mine") == 1
-    aws.made.add("others")  # made by something else, which has written nothing here
-    aws.faults["DescribeTrainingJob"] = [
-        lambda: (
-            200,
-            json.dumps({"TrainingJobName": "others", "TrainingJobStatus": "Completed"}).encode(),
-        )
-    ]
-    assert main(["submit", "train.yaml", "--job_name", "others"]) == 2
-    assert "the name others is taken" in capsys.readouterr().err
+    assert "the name mine is taken" in bench.error("--job_name mine")[1]
+    assert before.items() <= objects().items() and log(bench.folder).count("mine") == 1
+    bench.aws.made.add("others")  # made by something else, which has written nothing here
+    state = {"TrainingJobName": "others", "TrainingJobStatus": "Completed"}
+    bench.aws.faults["DescribeTrainingJob"] = [lambda: (200, json.dumps(state).encode())]
+    assert "the name others is taken" in bench.error("--job_name others")[1]
     assert not [key for key in objects() if "/others/" in key]
 
 
-@pytest.mark.usefixtures("pushed")
 def test_a_submission_that_was_killed_before_there_was_a_job_is_made_again(
-    aws: aws_server.Aws,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(*_: object) -> None:
         raise SystemExit(137)
 
-    words = ["submit", "train.yaml", "--eval_config", "eval.yaml", "--job_name", "mine"]
+    line, aws = "submit train.yaml --eval_config eval.yaml --job_name mine", bench.aws
     with monkeypatch.context() as patch, suppress(SystemExit):
         patch.setattr(submission, "_create", killed)
-        main(words)
+        main(line.split())
     assert "infinite-rl/jobs/mine/config/train.yaml" in objects() and not aws.made
     before = objects()
     for name, text in {"train.yaml": f"{TEXT}seed: 7\n", "code.py": "print(2)\n"}.items():
-        own = (folder / name).read_text(encoding="utf-8")
-        (folder / name).write_text(text, encoding="utf-8")
-        assert main(words) == 2
+        own = (bench.folder / name).read_text(encoding="utf-8")
+        (bench.folder / name).write_text(text, encoding="utf-8")
         said = "the name mine belongs to a submission that created no job, with another config or"
-        assert said in capsys.readouterr().err
-        (folder / name).write_text(own, encoding="utf-8")
+        assert said in bench.run(line, code=2)[1]
+        (bench.folder / name).write_text(own, encoding="utf-8")
     assert before.items() <= objects().items()
-    assert main(words) == 0 and aws.made == {"mine"}
-    assert "resuming a submission of mine" in capsys.readouterr().err
-    assert main(words) == 2
-    assert "the name mine is taken" in capsys.readouterr().err
+    assert "resuming a submission of mine" in bench.run(line)[1] and aws.made == {"mine"}
+    assert "the name mine is taken" in bench.run(line, code=2)[1]
 
 
-@pytest.mark.usefixtures("pushed", "clock")
 def test_a_job_whose_answer_was_lost_is_there_once(
-    aws: aws_server.Aws, folder: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    aws.faults["CreateTrainingJob"] = [lost]
-    assert main(["submit", "train.yaml"]) == 0  # no answer: the job is looked for
+    bench.aws.faults["CreateTrainingJob"] = [lost]
+    bench.run("submit train.yaml")  # no answer: the job is looked for
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "3")
-    aws.faults["CreateTrainingJob"] = [lost]
-    assert main(["submit", "train.yaml", "--job_name", "again"]) == 0  # asked again: it is in use
-    assert aws.made == {NAME, "again"} and log(folder).count("train.yaml") == 2
+    bench.aws.faults["CreateTrainingJob"] = [lost]
+    bench.run("submit train.yaml --job_name again")  # asked again: it is in use
+    assert bench.aws.made == {NAME, "again"} and log(bench.folder).count("train.yaml") == 2
 
 
-@pytest.mark.usefixtures("pushed")
-def test_where_nobody_knows_whether_the_job_is_there_what_it_needs_stays(
-    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    aws.faults["CreateTrainingJob"] = [lost]
-    aws.faults["DescribeTrainingJob"] = [lost]
-    assert main(["submit", "train.yaml", "--job_name", "odd"]) == 1
-    assert "may exist all the same: infinite-rl jobs status odd" in capsys.readouterr().err
-    assert "infinite-rl/jobs/odd/config/train.yaml" in objects() and not log(folder)
+def test_where_nobody_knows_whether_the_job_is_there_what_it_needs_stays(bench: Bench) -> None:
+    bench.aws.faults.update({f"{verb}TrainingJob": [lost] for verb in ("Create", "Describe")})
+    code, error = bench.error("--job_name odd")
+    assert code == 1 and "may exist all the same: infinite-rl jobs status odd" in error
+    assert "infinite-rl/jobs/odd/config/train.yaml" in objects() and not log(bench.folder)
 
 
 # What can go wrong leaves nothing half done.
-
-ROLE = f"arn:aws:iam::{ACCOUNT}:role/training"
 
 
 def not_allowed(action: str, resource: str) -> str:
@@ -356,38 +349,24 @@ FAILURES: list[tuple[str, Callable[[], Any], int, str]] = [
 # fmt: on
 
 
-def submitted(capsys: pytest.CaptureFixture[str], *flags: str) -> tuple[int, str]:
-    """The exit code of a submission, and its one error line."""
-    capsys.readouterr()
-    code = main(["submit", "train.yaml", *flags])
-    errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
-    assert len(errors) == (code != 0), errors
-    return code, "".join(errors)
-
-
-@pytest.mark.usefixtures("pushed")
-def test_a_submission_that_fails_leaves_nothing(
-    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    faults = []
+def test_a_submission_that_fails_leaves_nothing(bench: Bench) -> None:
+    faults, aws = [], bench.aws
     for number, (operation, fault, code, said) in enumerate(FAILURES):
         name = f"failing{number}"
-        (folder / "code.py").write_text(name, encoding="utf-8")  # another source each time
+        (bench.folder / "code.py").write_text(name, encoding="utf-8")  # another source each time
         aws.faults[operation], aws.forever = [fault], {operation}
-        error = submitted(capsys, "--job_name", name)
+        error = bench.error(f"--job_name {name}")
         if error[0] != code or not re.search(said, error[1]):
             faults.append(f"{error} is not {code} {said!r}")
-        if aws.made & {name} or name in log(folder) or any(f"/{name}/" in key for key in objects()):
+        there = [key for key in objects() if f"/{name}/" in key]
+        if aws.made & {name} or name in log(bench.folder) or there:
             faults.append(f"{name} left something")
         aws.faults.clear()
-        assert main(["submit", "train.yaml", "--job_name", name]) == 0  # the name is free
+        bench.run(f"submit train.yaml --job_name {name}")  # the name is free
     assert_none(faults)
 
 
-@pytest.mark.usefixtures("pushed")
-def test_without_the_permission_to_write_to_s3_its_statement_is_printed(
-    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_the_permission_to_write_to_s3_its_statement_is_printed(bench: Bench) -> None:
     granted = {
         "Effect": "Allow",
         "Action": "s3:PutObject",
@@ -395,28 +374,28 @@ def test_without_the_permission_to_write_to_s3_its_statement_is_printed(
     }
     for what in ("source", "config", "source in parts"):
         operation = "S3 PUT"
-        (folder / "code.py").write_text(what, encoding="utf-8")
+        (bench.folder / "code.py").write_text(what, encoding="utf-8")
         if what == "source in parts":
             operation = "S3 POST"  # which begins an upload
-            (folder / "large.bin").write_bytes(os.urandom(9 << 20))
+            (bench.folder / "large.bin").write_bytes(os.urandom(9 << 20))
         if what == "config":
-            request = submission.SubmitRequest(folder / "train.yaml", CONFIG, folder)
+            request = submission.SubmitRequest(bench.folder / "train.yaml", CONFIG, bench.folder)
             with submission.prepared(request) as sent:
                 submission._upload_source(Aws(CONFIG), sent.source)
-        aws.faults[operation], aws.forever = [s3_refusal("AccessDenied")], {operation}
-        code, error = submitted(capsys, "--job_name", "failing")
-        aws.faults.clear()
+        bench.aws.faults[operation] = [s3_refusal("AccessDenied")]
+        bench.aws.forever = {operation}
+        code, error = bench.error("--job_name failing")
+        bench.aws.faults.clear()
         problem, _, shown = error.partition(" Add this statement to your IAM policy: ")
         assert (code, problem) == (2, "error: the permission s3:PutObject is missing."), what
         assert json.loads(shown) == granted
-        assert not aws.made and not log(folder)
+        assert not bench.aws.made and not log(bench.folder)
 
 
-@pytest.mark.usefixtures("aws")
 def test_an_environment_that_is_not_set_up_is_said_in_one_line(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    empty: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("HOME", str(empty.folder))
     keys = {"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None}
     cases: list[tuple[dict[str, str | None], str]] = [
         ({**keys}, "there are no AWS creden"),
@@ -428,24 +407,14 @@ def test_an_environment_that_is_not_set_up_is_said_in_one_line(
         with monkeypatch.context() as patch:
             for name, value in variables.items():
                 patch.delenv(name) if value is None else patch.setenv(name, value)
-            code, error = submitted(capsys)
+            code, error = empty.error()
         assert code in (1, 2) and re.search(said, error), error
-        assert SECRET not in error and not log(folder)
+        assert SECRET not in error and not log(empty.folder)
     monkeypatch.delenv("AWS_DEFAULT_REGION")
-    (folder / "launch.yaml").unlink()
-    _, error = submitted(capsys)
+    (empty.folder / "launch.yaml").unlink()
+    _, error = empty.error()
     assert all(f"the {key} is missing" in error for key in ("region", "role", "bucket"))
-    assert main(["jobs", "list"]) == 2
-    assert "the region is missing" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("pushed")
-def test_credentials_of_another_account_are_refused(
-    aws: aws_server.Aws, capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
-    code, error = submitted(capsys, "--role", "arn:aws:iam::999999999999:role/training")
-    assert f"these credentials are of the account {ACCOUNT}, and the job's is 999999999" in error
-    assert code == 2 and not aws.made and not objects()
+    assert "the region is missing" in empty.run("jobs list", code=2)[1]
 
 
 SECRETS = "holds a secret under '"
@@ -472,41 +441,41 @@ WRONG_FLAGS = {
 }
 
 
-def test_wrong_configs_and_flags_are_refused_before_aws_is_called(
-    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    errors = {said: submitted(capsys, *flags.split()) for flags, said in WRONG_FLAGS.items()}
-    aws.calls.clear()  # of STS, for the image's address
+def test_wrong_configs_and_flags_are_refused_before_aws_is_called(empty: Bench) -> None:
+    errors = {said: empty.error(flags) for flags, said in WRONG_FLAGS.items()}
+    empty.aws.calls.clear()  # of STS, for the image's address
     for text, said in WRONG_CONFIGS.items():
-        (folder / "train.yaml").write_text(text, encoding="utf-8")
-        errors[said] = submitted(capsys)
+        empty.write(train=text)
+        errors[said] = empty.error()
     assert_none(
         f"{error} is not {said!r}"
         for said, (code, error) in errors.items()
         if said not in error or code != 2 or "abcdefgh" in error
     )
-    assert not aws.calls and not log(folder)
+    assert not empty.aws.calls and not log(empty.folder)
 
 
-@pytest.mark.usefixtures("pushed")
+def test_credentials_of_another_account_are_refused(bench: Bench) -> None:
+    code, error = bench.error("--role arn:aws:iam::999999999999:role/training")
+    assert f"these credentials are of the account {ACCOUNT}, and the job's is 999999999" in error
+    assert code == 2 and not bench.aws.made and not objects()
+
+
 def test_a_job_log_that_cannot_be_written_is_said_with_the_job_if_it_was_created(
-    aws: aws_server.Aws,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder / "docs").write_text("a file", encoding="utf-8")
-    code, error = submitted(capsys)
-    assert code == 1 and "cannot write docs/job_log.md" in error and not aws.made
+    (bench.folder / "docs").write_text("a file", encoding="utf-8")
+    code, error = bench.error()
+    assert code == 1 and "cannot write docs/job_log.md" in error and not bench.aws.made
 
     def full(*_: object) -> None:
         raise StoreError("cannot write docs/job_log.md: No space left on device")
 
-    (folder / "docs").unlink()
+    (bench.folder / "docs").unlink()
     monkeypatch.setattr(job_log, "append", full)
-    code, error = submitted(capsys, "--job_name", "there")
+    code, error = bench.error("--job_name there")
     assert code == 1 and "the job there is submitted, but cannot write" in error
-    assert aws.made == {"there"}
+    assert bench.aws.made == {"there"}
 
 
 # The image.
@@ -522,54 +491,47 @@ def engine(folder: Path, name: str, script: str = "") -> Path:
     return folder / f"{name}.words"
 
 
-def test_an_image_is_built_and_pushed_and_the_password_is_on_no_command_line(
-    aws: aws_server.Aws,
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    keep = f'case "$1" in login) cat > {tmp_path}/password;; esac'
-    words = engine(tmp_path / "bin", "docker", keep)
+@pytest.fixture
+def docker(empty: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Have docker do what a script says; the file of its arguments."""
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
-    (folder / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
-    assert main(["submit", "train.yaml", "--build", "--push", "--image_tag", "t1"]) == 0
-    registry = f"{ACCOUNT}.dkr.ecr.us-east-1.amazonaws.com"
+    (empty.folder / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
+    return lambda script: engine(tmp_path / "bin", "docker", script)
+
+
+def test_an_image_is_built_and_pushed_and_the_password_is_on_no_command_line(
+    empty: Bench, docker: Callable[[str], Path], tmp_path: Path
+) -> None:
+    words = docker(f'case "$1" in login) cat > {tmp_path}/password;; esac')
+    said = empty.run("submit train.yaml --build --push --image_tag t1")
     assert words.read_text(encoding="utf-8").splitlines() == [
         "info",
-        f"build --platform linux/amd64 --tag {registry}/infinite-rl:t1 .",
-        f"login --username AWS --password-stdin {registry}",
-        f"push {registry}/infinite-rl:t1",
-        f"logout {registry}",
+        f"build --platform linux/amd64 --tag {REGISTRY}/infinite-rl:t1 .",
+        f"login --username AWS --password-stdin {REGISTRY}",
+        f"push {REGISTRY}/infinite-rl:t1",
+        f"logout {REGISTRY}",
     ]
     password = (tmp_path / "password").read_text(encoding="utf-8")
     assert password == f"{ACCOUNT}-auth-token"
-    output = capfd.readouterr()
-    assert password not in output.out + output.err
-    assert aws.calls["CreateRepository"] == 1
+    assert password not in "".join(said)
+    assert empty.aws.calls["CreateRepository"] == 1
 
 
 def test_an_engine_that_fails_ends_the_submission(
-    aws: aws_server.Aws,
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    empty: Bench, docker: Callable[[str], Path]
 ) -> None:
-    with pytest.raises(UsageError, match="there is no Dockerfile in"):
-        image.build("docker", "x", folder)
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
-    (folder / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
     login = 'if [ "$1" = login ]; then read x; echo "bad $x" >&2; exit 1; fi'
     for script, said in (
         ('[ "$1" != build ]', "`docker build` failed with exit code 1"),
         ('[ "$1" != push ]', "`docker push` failed with exit code 1"),
         (login, r"could not log in to .*: bad \[redacted\]"),
     ):
-        engine(tmp_path / "bin", "docker", script)
-        assert main(["submit", "train.yaml", "--build", "--push"]) == 1
-        assert re.search(said, capfd.readouterr().err)
-    assert not aws.made and not objects()
+        docker(script)
+        assert re.search(said, empty.run("submit train.yaml --build --push", code=1)[1])
+    assert not empty.aws.made and not objects()
+    (empty.folder / "Dockerfile").unlink()
+    with pytest.raises(UsageError, match="there is no Dockerfile in"):
+        image.build("docker", "x", empty.folder)
 
 
 def test_podman_is_used_if_docker_does_not_run(
@@ -595,14 +557,7 @@ def test_a_repository_is_created_once(aws: aws_server.Aws) -> None:
 # Jobs.
 
 
-@pytest.fixture
-def job(pushed: None, aws: aws_server.Aws, folder: Path, clock: None) -> str:
-    assert main(["submit", "train.yaml"]) == 0
-    aws.calls.clear()
-    return NAME
-
-
-def states(*told: str) -> list[dict[str, Any]]:
+def states(*lines: str) -> list[dict[str, Any]]:
     return [
         {
             "TrainingJobStatus": state,
@@ -610,8 +565,17 @@ def states(*told: str) -> list[dict[str, Any]]:
             "SecondaryStatusTransitions": [],
             "TrainingTimeInSeconds": 61,
         }
-        for state, _, detail in (text.partition(":") for text in told)
+        for state, _, detail in (line.partition(":") for line in lines)
     ]
+
+
+@pytest.fixture
+def job(bench: Bench) -> str:
+    """A job that trains."""
+    bench.run("submit train.yaml")
+    bench.aws.calls.clear()
+    bench.aws.lives[NAME] = states("InProgress:Training")
+    return NAME
 
 
 REGION = SageMakerConfig(region="us-east-1")
@@ -619,97 +583,66 @@ REGION = SageMakerConfig(region="us-east-1")
 
 @pytest.mark.parametrize(("end", "code"), [("Completed", 0), ("Failed", 1), ("Stopped", 1)])
 def test_waiting_shows_each_step_and_ends_with_the_jobs_success(
-    aws: aws_server.Aws,
-    job: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    end: str,
-    code: int,
+    bench: Bench, job: str, monkeypatch: pytest.MonkeyPatch, end: str, code: int
 ) -> None:
     waits: list[float] = []
     monkeypatch.setattr(jobs.wait, "__kwdefaults__", {"sleep": waits.append})
     running = ["InProgress:Downloading", "InProgress:Training", "InProgress:Training"]
-    aws.lives[job] = states(*running, end)
+    bench.aws.lives[job] = states(*running, end)
     if end == "Failed":
-        aws.lives[job][-1]["FailureReason"] = "AlgorithmError:\n out of memory"
-    capsys.readouterr()
-    assert main(["jobs", "status", job, "--wait"]) == code
-    said = capsys.readouterr()
-    steps = [line.partition(" ")[2] for line in said.err.splitlines()]
+        bench.aws.lives[job][-1]["FailureReason"] = "AlgorithmError:\n out of memory"
+    out, err = bench.run(f"jobs status {job} --wait", code)
+    steps = [line.partition(" ")[2] for line in err.splitlines()]
     assert steps[:2] == [f"{job}: InProgress (Downloading)", f"{job}: InProgress (Training)"]
     assert len(steps) == 3 and len(waits) == 3
-    assert said.out.startswith(f"{job}: {end}")
-    assert ("AlgorithmError: out of memory" in said.out) is (end == "Failed")
+    assert out.startswith(f"{job}: {end}")
+    assert ("AlgorithmError: out of memory" in out) is (end == "Failed")
 
 
-def test_waiting_outlives_a_network_that_is_gone_for_a_while(aws: aws_server.Aws, job: str) -> None:
-    aws.lives[job] = states("InProgress", "Completed")
-    aws.faults["DescribeTrainingJob"] = [lost, refusal("ThrottlingException"), lost]
-    assert jobs.wait(Aws(REGION), job, print, sleep=lambda _: None).status == "Completed"
-
-
-def test_waiting_ends_where_aws_is_silent_for_long_and_says_that_the_job_goes_on(
-    aws: aws_server.Aws, job: str
+def test_waiting_outlives_a_network_that_is_gone_for_a_while_and_not_for_long(
+    bench: Bench, job: str
 ) -> None:
-    aws.faults["DescribeTrainingJob"], aws.forever = [lost], {"DescribeTrainingJob"}
+    def wait() -> str:
+        return jobs.wait(Aws(REGION), job, print, sleep=lambda _: None).status
+
+    bench.aws.lives[job] = states("InProgress", "Completed")
+    bench.aws.faults["DescribeTrainingJob"] = [lost, refusal("ThrottlingException"), lost]
+    assert wait() == "Completed"
+    bench.aws.calls.clear()
+    bench.aws.faults["DescribeTrainingJob"], bench.aws.forever = [lost], {"DescribeTrainingJob"}
     with pytest.raises(LaunchError, match=f"did not answer.*the job {job} continues"):
-        jobs.wait(Aws(REGION), job, print, sleep=lambda _: None)
-    assert aws.calls["DescribeTrainingJob"] == 20
-    aws.faults["DescribeTrainingJob"] = [refusal("ExpiredTokenException")]
+        wait()
+    assert bench.aws.calls["DescribeTrainingJob"] == 20
+    bench.aws.faults["DescribeTrainingJob"] = [refusal("ExpiredTokenException")]
     with pytest.raises(UsageError, match=f"have expired.*the job {job} continues"):
-        jobs.wait(Aws(REGION), job, print, sleep=lambda _: None)
+        wait()
 
 
-def test_status_says_how_a_job_is(
-    aws: aws_server.Aws, job: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    aws.lives[job] = states("InProgress:Training")
-    capsys.readouterr()
-    assert main(["jobs", "status", job]) == 0
-    said = capsys.readouterr().out
-    assert said == (
+def test_status_says_how_a_job_is_and_stop_stops_it_once(bench: Bench, job: str) -> None:
+    assert bench.run(f"jobs status {job}")[0] == (
         f"{job}: InProgress (Training)\n"
         "on 1 x ml.p4de.24xlarge, training for 0:01:01 so far\n"
         f"checkpoints: s3://a-bucket/infinite-rl/checkpoints/{job}/\n"
     )
-    aws.lives[job] = states("Failed")
-    assert main(["jobs", "status", job]) == 1
+    assert bench.run(f"jobs stop {job}")[0].startswith(f"{job}: Stopping")
+    assert bench.aws.requests["StopTrainingJob"] == [{"TrainingJobName": job}]
+    assert f"the job {job} is over: Stopped" in bench.run(f"jobs stop {job}", code=2)[1]
+    bench.aws.lives[job] = states("Failed")
+    bench.run(f"jobs status {job}", code=1)
+    for verb in ("status", "stop"):
+        said = "there is no job nothing in us-east-1"
+        assert said in bench.run(f"jobs {verb} nothing", code=2)[1]
+        bench.run(f"jobs {verb} no_name", code=2)
 
 
-@pytest.mark.parametrize("verb", ["status", "stop"])
-@pytest.mark.usefixtures("job")
-def test_a_job_that_is_not_there_is_said(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["jobs", verb, "nothing"]) == 2
-    assert "there is no job nothing in us-east-1" in capsys.readouterr().err
-    assert main(["jobs", verb, "no_name"]) == 2
-
-
-def test_a_job_is_stopped_once(
-    aws: aws_server.Aws, job: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    aws.lives[job] = states("InProgress:Training")
-    capsys.readouterr()
-    assert main(["jobs", "stop", job]) == 0
-    assert aws.requests["StopTrainingJob"] == [{"TrainingJobName": job}]
-    assert capsys.readouterr().out.startswith(f"{job}: Stopping")
-    assert main(["jobs", "stop", job]) == 2
-    assert f"the job {job} is over: Stopped" in capsys.readouterr().err
-
-
-def test_the_newest_jobs_are_listed(
-    aws: aws_server.Aws, job: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["submit", "train.yaml", "--job_name", "second"]) == 0
-    capsys.readouterr()
-    assert main(["jobs", "list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_the_newest_jobs_are_listed(bench: Bench) -> None:
+    for name in ("first", "second"):
+        bench.run(f"submit train.yaml --job_name {name}")
+    lines = bench.run("jobs list")[0].splitlines()
     assert len(lines) == 2 and all("Completed" in line for line in lines)
-    assert main(["jobs", "list", "-n", "1"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 1
-    assert main(["jobs", "list", "--containing", "second"]) == 0
-    assert capsys.readouterr().out.split()[-1] == "second"
-    assert main(["jobs", "list", "--containing", "nothing"]) == 0
-    assert "there are no jobs in us-east-1" in capsys.readouterr().out
+    assert len(bench.run("jobs list -n 1")[0].splitlines()) == 1
+    assert bench.run("jobs list --containing second")[0].split()[-1] == "second"
+    assert "there are no jobs in us-east-1" in bench.run("jobs list --containing nothing")[0]
 
 
 def say(job: str, host: str, *lines: tuple[int, str]) -> None:
@@ -725,52 +658,40 @@ def say(job: str, host: str, *lines: tuple[int, str]) -> None:
     logs.put_log_events(**names, logEvents=events)
 
 
-def test_machines_are_told_of_jobs_in_json(
-    aws: aws_server.Aws, job: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def told(*words: str, code: int = 0) -> list[Any]:
-        capsys.readouterr()
-        assert main([*words, "--json"]) == code
-        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+def now_ms() -> int:
+    return int(datetime.now(timezone.utc).timestamp() * 1000)
 
-    submitted = told("submit", "train.yaml", "--job_name", "second")
+
+def test_machines_are_told_of_jobs_in_json(bench: Bench, job: str) -> None:
+    submitted = bench.told("submit train.yaml --job_name second")
     assert submitted == [{"name": "second", "region": "us-east-1"}]
-    aws.lives[job] = states("InProgress:Training")
-    (state,) = told("jobs", "status", job)
+    (state,) = bench.told(f"jobs status {job}")
     assert (state["name"], state["status"], state["seconds"]) == (job, "InProgress", 61)
-    (found,) = told("jobs", "list", "--containing", "second")
+    (found,) = bench.told("jobs list --containing second")
     assert [each["name"] for each in found["jobs"]] == ["second"]
-    now = int(datetime.now(timezone.utc).timestamp() * 1000)
+    now = now_ms()
     say(job, "algo-1", (now, "one"), (now + 1, "two"))
     lines = [{"host": "algo-1", "text": text} for text in ("one", "two")]
-    assert told("jobs", "logs", job) == lines
-    (stopped,) = told("jobs", "stop", job)
-    assert stopped["status"] == "Stopping"
-    (policy,) = told("jobs", "policy")
-    assert policy["Statement"]
-    (request,) = told("submit", "train.yaml", "--dry_run")
-    assert request["TrainingJobName"]
-    assert told("jobs", "status", "nothing", code=2) == []
+    assert bench.told(f"jobs logs {job}") == lines
+    assert bench.told(f"jobs stop {job}")[0]["status"] == "Stopping"
+    assert bench.told("jobs policy")[0]["Statement"]
+    assert bench.told("submit train.yaml --dry_run")[0]["TrainingJobName"]
+    assert bench.told("jobs status nothing", code=2) == []
 
 
-def test_logs_are_those_of_all_hosts_by_time_and_of_no_other_job(
-    aws: aws_server.Aws, job: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["jobs", "logs", job]) == 0
-    assert "nothing yet; " in capsys.readouterr().out
-    now = int(datetime.now(timezone.utc).timestamp() * 1000)
+def test_logs_are_those_of_all_hosts_by_time_and_of_no_other_job(bench: Bench, job: str) -> None:
+    assert "nothing yet; " in bench.run(f"jobs logs {job}")[0]
+    now = now_ms()
     say(job, "algo-1-1", (now, "one"), (now + 2, "three \x1b[2J"))
     say(job, "algo-2-1", (now + 1, "two"))
     say(f"{job}-more", "algo-1-1", (now, "another job's"))
-    assert main(["jobs", "logs", job]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        *("algo-1-1: one", "algo-2-1: two", "algo-1-1: three \ufffd[2J")
-    ]
+    lines = bench.run(f"jobs logs {job}")[0].splitlines()
+    assert lines == ["algo-1-1: one", "algo-2-1: two", "algo-1-1: three \ufffd[2J"]
 
 
-def test_logs_are_followed_to_the_end_each_line_once(aws: aws_server.Aws, job: str) -> None:
-    now = int(datetime.now(timezone.utc).timestamp() * 1000)
-    aws.lives[job] = states("InProgress", "InProgress", "Completed")
+def test_logs_are_followed_to_the_end_each_line_once(bench: Bench, job: str) -> None:
+    now = now_ms()
+    bench.aws.lives[job] = states("InProgress", "InProgress", "Completed")
     say(job, "algo-1-1", (now, "one"))
     late = iter([("algo-2-1", now - 50, "of before"), ("algo-1-1", now + 9, "last")])
 
@@ -809,18 +730,12 @@ def test_a_missing_permission_is_named_with_its_statement() -> None:
     assert passed["Condition"] == {"StringEquals": service}
 
 
-@pytest.mark.usefixtures("pushed", "clock")
-def test_the_policy_grants_every_call_that_is_made(
-    aws: aws_server.Aws, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["submit", "train.yaml"]) == 0
-    aws.lives[NAME] = states("InProgress")
-    for verb in ("status", "logs", "stop"):
-        assert main(["jobs", verb, NAME]) == 0
-    assert main(["jobs", "list"]) == 0
-    capsys.readouterr()
-    assert main(["jobs", "policy", "--account", ACCOUNT]) == 0
-    printed = json.loads(capsys.readouterr().out)
+def test_the_policy_grants_every_call_that_is_made(bench: Bench) -> None:
+    bench.run("submit train.yaml")
+    bench.aws.lives[NAME] = states("InProgress")
+    for line in (f"status {NAME}", f"logs {NAME}", f"stop {NAME}", "list"):
+        bench.run(f"jobs {line}")
+    printed = json.loads(bench.run(f"jobs policy --account {ACCOUNT}")[0])
     assert printed == policy(CONFIG)
     granted = {
         action.partition(":")[2]
@@ -828,7 +743,7 @@ def test_the_policy_grants_every_call_that_is_made(
         for action in ([each["Action"]] if isinstance(each["Action"], str) else each["Action"])
     }
     free = {"GetCallerIdentity", "S3 PUT", "S3 GET"}  # the first needs no permission
-    assert set(aws.calls) - free <= granted
+    assert set(bench.aws.calls) - free <= granted
     assert {"PutObject", "ListBucket", "DeleteObject", "PassRole", "AddTags"} <= granted
 
 
@@ -879,15 +794,14 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
 
 
-@pytest.mark.usefixtures("stand_in", "clock")
+@pytest.mark.usefixtures("stand_in")
 def test_local_runs_the_same_program_with_what_a_container_would_find(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    empty: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder / "launch.yaml").write_text("environment: {HF_HOME: /tmp/hf}\n", encoding="utf-8")
-    words = ["submit", "train.yaml", "--local", "--gpus", "0,1", "--eval_config", "eval.yaml"]
-    assert main(words) == 0
-    base = folder / "artifacts" / "jobs" / NAME
-    assert str(base) in capsys.readouterr().out
+    empty.write(launch="environment: {HF_HOME: /tmp/hf}\n")
+    line = "submit train.yaml --local --gpus 0,1 --eval_config eval.yaml"
+    base = empty.folder / "artifacts" / "jobs" / NAME
+    assert str(base) in empty.run(line)[0]
     given, found = json.loads((base / "found.json").read_text(encoding="utf-8"))
     assert given == ["--input", f"{base}/input", "--work", f"{base}/work"]
     assert found == {
@@ -898,21 +812,16 @@ def test_local_runs_the_same_program_with_what_a_container_would_find(
         "TRAINING_JOB_NAME": NAME,
         "HF_HOME": "/tmp/hf",
     }
-    told = json.loads((base / "input/config/hyperparameters.json").read_text(encoding="utf-8"))
-    places = {
-        "checkpoint_uri": f"file://{base}/checkpoints/",
-        "trace_uri": f"file://{base}/traces/",
-    }
-    assert told == {"config": "train.yaml", "eval_config": "eval.yaml", **places}
+    values = json.loads((base / "input/config/hyperparameters.json").read_text(encoding="utf-8"))
+    uris = {f"{name}_uri": f"file://{base}/{name}s/" for name in ("checkpoint", "trace")}
+    assert values == {"config": "train.yaml", "eval_config": "eval.yaml", **uris}
     assert (base / "checkpoints").is_dir()  # an evaluation looks there before there is one
     data = base / "input" / "data"
     assert (data / "config" / "train.yaml").read_text(encoding="utf-8") == TEXT
-    assert tarfile.is_tarfile(data / "source" / "source.tar.gz") and not log(folder)
-    assert main(words) == 2
-    assert "choose another --job_name" in capsys.readouterr().err
+    assert tarfile.is_tarfile(data / "source" / "source.tar.gz") and not log(empty.folder)
+    assert "choose another --job_name" in empty.run(line, code=2)[1]
     monkeypatch.setenv("END", "7")
-    assert main([*words, "--job_name", "failing"]) == 7
-    assert "ended with exit code 7" in capsys.readouterr().out
+    assert "ended with exit code 7" in empty.run(f"{line} --job_name failing", code=7)[0]
 
 
 @pytest.mark.slow
