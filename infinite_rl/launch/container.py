@@ -38,10 +38,11 @@ from ..evaluation.checkpoints import LINES, runs_at
 from ..redact import redact
 from ..storage import Transfer, fetch
 from ..training.runs.config import TrainingConfig
+from . import ray_job
 from .config import CONFIG_INPUT, SOURCE_INPUT
 from .hosts import HostRendezvous, Hosts, WorkerHost, exit_code, read_json
 from .inputs import fetch_inputs
-from .ray_job import PORT, RayOptions, end_process, follow, lead, run_training
+from .ray_job import ray_arguments, run_training
 from .request import INPUT, TRAIN
 from .resumable_run import ResumableRun
 from .source import ARCHIVE
@@ -72,7 +73,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class JobPlan:
-    """What a host has to run; `train` is empty if the training has ended before."""
+    """What a host has to run, as `processes`; `train` is empty if the training has ended before."""
 
     engine: str
     train: Sequence[str]
@@ -98,8 +99,8 @@ def _lead(args: argparse.Namespace, hosts: Hosts, folder: Path) -> int:
         plan = _plan(args, hosts, folder, Event())
         wait_for_evaluation = opened.enter_context(_beside(plan.evaluation, args.eval_wait))
         if plan.train and plan.engine == "ray":
-            options = RayOptions(args.temp_dir, args.wait, plan.processes)
-            code = lead(hosts, options, plan.train, rendezvous)
+            options = ray_arguments(hosts, args.temp_dir, plan.processes)
+            code = ray_job.lead(hosts, options, plan.train, rendezvous, args.wait)
         else:
             code = run_training(plan.train) if plan.train else 0
         if rendezvous:
@@ -126,7 +127,7 @@ def _follow(args: argparse.Namespace, hosts: Hosts, folder: Path) -> int:
     with closing(WorkerHost(hosts, args.port, args.wait)) as worker:
         try:
             plan = _plan(args, hosts, folder, worker.over)
-            code = follow(hosts, RayOptions(args.temp_dir, args.wait, plan.processes), worker)
+            code = ray_job.follow(ray_arguments(hosts, args.temp_dir, plan.processes), worker)
         except InfiniteRLError:
             if (ended := worker.ended(0)) is None:
                 raise
@@ -254,7 +255,7 @@ def _beside(evaluation: Evaluation | None, wait_s: float) -> Iterator[Callable[[
         try:
             status = f"the evaluation ended with exit code {process.wait(wait_s)}"
         except subprocess.TimeoutExpired:
-            end_process(process, signal.SIGINT)
+            ray_job.end_process(process, signal.SIGINT)
             status = f"the evaluation was stopped {wait_s:g} seconds after the training"
         try:
             missing = evaluation.missing()
@@ -271,7 +272,7 @@ def _beside(evaluation: Evaluation | None, wait_s: float) -> Iterator[Callable[[
     try:
         yield wait
     finally:
-        end_process(process, signal.SIGINT)
+        ray_job.end_process(process, signal.SIGINT)
 
 
 # --- the command line ----------------------------------------------------------------------------
@@ -291,9 +292,9 @@ def parser() -> argparse.ArgumentParser:
         ("--input", Path(INPUT), "the input of a job"),
         ("--work", "", "where the source is unpacked, the same path on every host"),
         ("--mirror", "", "s3://BUCKET/FOLDER that is searched before the hub"),
-        ("--port", PORT, "of the head, which the other hosts connect to"),
+        ("--port", ray_job.PORT, "of the head, which the other hosts connect to"),
         ("--temp_dir", "", "where Ray keeps its files"),
-        ("--wait", RayOptions.wait_s, "seconds that the hosts wait for each other"),
+        ("--wait", ray_job.WAIT_S, "seconds that the hosts wait for each other"),
         ("--eval_wait", 3600.0, "seconds that the evaluation gets after the training"),
     ):
         default_text = f" (default: {default})" if default != "" else ""

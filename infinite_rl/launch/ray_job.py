@@ -17,7 +17,6 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InfiniteRLError
@@ -25,6 +24,7 @@ from ..workers.ray_cluster import connected
 from .hosts import HostRendezvous, Hosts, WorkerHost, ip_of
 
 PORT = 6380  # of the head's rendezvous
+WAIT_S = 1800.0  # for which the hosts wait for each other
 logger = logging.getLogger(__name__)
 
 _POLL_S = 0.5
@@ -32,41 +32,16 @@ _START_S = 120.0  # for Ray on the head
 _END_S = 60.0  # for a process to end after its signal
 
 
-@dataclass(frozen=True)
-class RayOptions:
-    """Options of Ray on each host.
-
-    temp_dir  where Ray keeps its files; "": Ray's default
-    wait_s    how long the hosts wait for each other
-    cpus      CPUs that Ray counts on a host at least: one for each process of the run
-    """
-
-    temp_dir: str = ""
-    wait_s: float = 1800.0
-    cpus: int = 1
-
-
 class RayNode:
     """Ray's processes on one host; a context manager that ends them, and no others."""
 
-    def __init__(self, args: Sequence[str]) -> None:
+    def __init__(self, *args: str) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  # open as long as Ray runs
         command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", *args]
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
             start_new_session=True,  # Ctrl-C is for the training, which still needs Ray
         )  # fmt: skip
-
-    @classmethod
-    def on(cls, hosts: Hosts, options: RayOptions, *args: str) -> RayNode:
-        """Start Ray on this host."""
-        args += "--disable-usage-stats", f"--node-ip-address={ip_of(hosts.current)}"
-        args += (f"--num-cpus={max(options.cpus, os.cpu_count() or 1)}",)
-        if hosts.gpus is not None:
-            args += (f"--num-gpus={hosts.gpus}",)
-        if options.temp_dir:
-            args += (f"--temp-dir={options.temp_dir}",)
-        return cls(args)
 
     def __enter__(self) -> RayNode:
         return self
@@ -105,10 +80,30 @@ def end_process(process: subprocess.Popen[Any], number: int) -> None:
             process.wait()
 
 
+def ray_arguments(hosts: Hosts, temp_dir: str = "", processes: int = 1) -> list[str]:
+    """The arguments of Ray on this host.
+
+    `temp_dir` is where Ray keeps its files ("": Ray's default). Ray counts at least one CPU for
+    each of the run's `processes`.
+    """
+    args = ["--disable-usage-stats", f"--node-ip-address={ip_of(hosts.current)}"]
+    args.append(f"--num-cpus={max(processes, os.cpu_count() or 1)}")
+    if hosts.gpus is not None:
+        args.append(f"--num-gpus={hosts.gpus}")
+    return [*args, f"--temp-dir={temp_dir}"] if temp_dir else args
+
+
 def lead(
-    hosts: Hosts, options: RayOptions, train: Sequence[str], rendezvous: HostRendezvous | None
+    hosts: Hosts,
+    args: Sequence[str],
+    train: Sequence[str],
+    rendezvous: HostRendezvous | None,
+    wait_s: float = WAIT_S,
 ) -> int:
-    """Start Ray over the hosts, train, and tell the others of the end; return the exit code."""
+    """Start Ray over the hosts, train, and tell the others of the end; return the exit code.
+
+    `args` are those of Ray; the hosts wait `wait_s` for each other.
+    """
     ip = ip_of(hosts.current)
     with socket.create_server((ip, 0)) as server:
         port = server.getsockname()[1]  # a free one
@@ -121,24 +116,25 @@ def lead(
             return True
         return False
 
-    head = "--head", f"--port={port}", "--include-dashboard=false"
-    with RayNode.on(hosts, options, *head) as node, rendezvous or nullcontext():
+    head = ("--head", f"--port={port}", "--include-dashboard=false")
+    # The others hear of the end before Ray ends, which they would report as a failure.
+    with RayNode(*head, *args) as node, rendezvous or nullcontext():
         node.wait(is_up, _START_S, "Ray has not started")
         if rendezvous:
             rendezvous.send({"address": address, "token": token})
-            _wait_for_hosts(hosts, address, node, options.wait_s, rendezvous)
+            _wait_for_hosts(hosts, address, node, wait_s, rendezvous)
         code = run_training([*train, f"--ray_address={address}"], node)
         if rendezvous:
-            rendezvous.end(code)  # before Ray ends, which the others would report as a failure
+            rendezvous.end(code)
         return code
 
 
-def follow(hosts: Hosts, options: RayOptions, worker: WorkerHost) -> int:
+def follow(args: Sequence[str], worker: WorkerHost) -> int:
     """Join the head's Ray, and stay until the run has ended; return its exit code."""
     if ray := worker.ray():
         logger.info("joining Ray at %s, until the run has ended", ray["address"])
         _use_token(ray["token"])
-        with RayNode.on(hosts, options, f"--address={ray['address']}") as node:
+        with RayNode(f"--address={ray['address']}", *args) as node:
             while worker.ended(_POLL_S) is None:
                 node.check()
     code = worker.ended(0)

@@ -25,19 +25,13 @@ from ..errors import StoreError, UsageError, import_extra
 from .job_log import FILE as JOB_LOG
 
 ARCHIVE = "source.tar.gz"
-# Names of files and folders that hold keys or passwords.
+# Names of files and folders that hold keys or passwords, or their paths.
 _SECRET = re.compile(
-    r"\.env(?!\.(?:example|sample|template|dist)$)(\..*)?|.*\.(pem|key|p12|pfx|jks|keystore|kdbx)"
-    r"|id_(rsa|dsa|ecdsa|ed25519).*|\.netrc|_netrc|\.pypirc|\.npmrc|\.htpasswd|\.git-credentials"
-    r"|credentials(\.json|\.ya?ml|\.toml|\.csv|\.ini)?|client_secret.*\.json"
-    r"|\.?secrets?(\.(json|ya?ml|toml|ini|txt|env))?|service[_-]account.*\.json|\.aws|\.ssh|\.gnupg"
-    r"|\.kube|\.azure|\.dockercfg|\.dockerconfigjson|(.*/)?\.docker/config\.json|kubeconfig"
-    r"|.*\.tfstate(\..*)?|.*\.tfvars|\.terraformrc|\.databrickscfg|\.boto|\.s3cfg|\.envrc|.*\.env"
-    r"|.*\.(ppk|p8)|\.pgpass|\.my\.cnf|\.passwd|\.vault-token|kaggle\.json|rootkey\.csv"
-    r"|.*accesskeys?\.csv|.*[_-]credentials(\.(json|ya?ml|toml|csv|ini|txt))?|passwords?\.txt"
-    r"|(.*[_-])?(api|hub|hf|access|auth|wandb|github|gh|openai|aws)[_-](keys?|tokens?)"
-    r"(\.(txt|json|ya?ml|csv))?|\.[a-z]+_history|\.modal\.toml|(.*/)?\.huggingface/token"
-    r"|(.*/)?\.config/gh/hosts\.yml",
+    "|".join(
+        line
+        for line in Path(__file__).with_name("secret_names.txt").read_text("utf-8").splitlines()
+        if not line.startswith("# ")
+    ),
     re.IGNORECASE,
 )
 _LOOKS = "it looks like a secret"

@@ -246,15 +246,15 @@ def environment(**more: str) -> dict[str, str]:
 HOST = """
 import signal, sys
 from infinite_rl.launch.hosts import HostRendezvous, Hosts, WorkerHost
-from infinite_rl.launch.ray_job import RayOptions, follow, lead
+from infinite_rl.launch.ray_job import follow, lead, ray_arguments
 number, port, temp_dir, *train = sys.argv[1:]
 hosts = Hosts({names}, {names}[int(number)], 0)
-options = RayOptions(temp_dir, 60)
+options = ray_arguments(hosts, temp_dir)
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 if not hosts.is_head:
-    sys.exit(follow(hosts, options, WorkerHost(hosts, int(port), 60)))
+    sys.exit(follow(options, WorkerHost(hosts, int(port), 60)))
 with HostRendezvous(hosts, int(port)) as rendezvous:
-    sys.exit(lead(hosts, options, train, rendezvous))
+    sys.exit(lead(hosts, options, train, rendezvous, 60))
 """
 # A stand-in for the training: runs a task on each node, and ends with the given exit code.
 TRAIN = """
@@ -610,7 +610,7 @@ def test_an_interrupted_training_ends_by_itself_and_has_the_exit_code() -> None:
         "time.sleep(60)"
     )
     assert run_training([sys.executable, "-c", child]) == 130
-    with RayNode([]) as node:  # which a terminal's Ctrl-C does not reach
+    with RayNode() as node:  # which a terminal's Ctrl-C does not reach
         assert os.getsid(node._process.pid) == node._process.pid
 
 
