@@ -77,18 +77,35 @@ class RenderedPrompt:
         return response.removeprefix(opened_thinking)
 
 
+class Frame(NamedTuple):
+    """What stands before and after a message of each role, in the text that the model continues.
+
+    Messages are an optional system message, then turns of user and assistant, the last of them the
+    user's.
+    """
+
+    user: tuple[str, str] = ("", "")
+    assistant: tuple[str, str] = ("", "\n\n")
+    system: tuple[str, str] = ("", "\n\n")
+
+    def text(self, messages: Messages) -> str:
+        """The messages as one text."""
+        around = self._asdict()
+        parts = ((*around[each["role"]], each["content"]) for each in messages)
+        return "".join(f"{before}{content}{after}" for before, after, content in parts)
+
+
 class PromptTemplate(NamedTuple):
     """One way to prompt a model.
 
-    `frame` joins messages (an optional system message, then turns of user and assistant, the last
-    of them the user's) to the text that the model continues; None uses the tokenizer's template.
+    `frame` joins the messages; None uses the tokenizer's template.
     `shown` puts the response of a few-shot example into the form that the template asks for, and
     `instruction` is the system message. `language` is that of the only programs the template asks
     for, `begun` the end of every text.
     """
 
     name: str
-    frame: Callable[[Messages], str] | None
+    frame: Frame | None
     shown: Callable[[Sample], str]
     instruction: Callable[[Sample], str] = lambda _: ""
     stop: tuple[str, ...] = ()
@@ -134,7 +151,7 @@ def render_prompt(
     messages = [{"role": role, "content": content} for role, content in turns]
     if template.frame is None:
         return _templated(messages, tokenizer)
-    text = _first_token(tokenizer) + template.frame(messages)
+    text = _first_token(tokenizer) + template.frame.text(messages)
     return RenderedPrompt(text, template.stop, template.opened_thinking)
 
 
@@ -207,32 +224,6 @@ def _first_token(tokenizer: Any) -> str:
     return str(tokenizer.bos_token) if full[:1] == [first] and bare[:1] != [first] else ""
 
 
-# --- frames: messages to text --------------------------------------------------------------------
-
-
-def _chatml(messages: Messages) -> str:
-    turns = (f"<|im_start|>{each['role']}\n{each['content']}<|im_end|>\n" for each in messages)
-    return "".join(turns) + "<|im_start|>assistant\n"
-
-
-def _in_blocks(before: str, after: str, between: str) -> Callable[[Messages], str]:
-    """A frame of blocks: `before` task `after` response `between` task ..."""
-    wrappers = {"system": ("", "\n\n"), "user": (before, after), "assistant": ("", between)}
-
-    def frame(messages: Messages) -> str:
-        parts = ((*wrappers[each["role"]], each["content"]) for each in messages)
-        return "".join(f"{opening}{content}{closing}" for opening, closing, content in parts)
-
-    return frame
-
-
-def _r1_zero(messages: Messages) -> str:
-    turns = _in_blocks("User: ", f"\nAssistant: {_THINK}", "\n")
-    if messages[0]["role"] != "system":
-        return turns(messages)
-    return f"{messages[0]['content']}\n{turns(messages[1:])}"
-
-
 _CONVERSATION = (
     "A conversation between User and Assistant. The user asks a question, and the Assistant solves "
     "it. The assistant first thinks about the reasoning process in the mind and then provides the "
@@ -303,6 +294,11 @@ def _steps(response: str) -> str:
     return before.rstrip() if hashes and "\n" not in last else text
 
 
+_CHATML = Frame(
+    ("<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n"), ("", "<|im_end|>\n"),
+    ("<|im_start|>system\n", "<|im_end|>\n"),
+)  # fmt: skip
+_R1_ZERO = Frame(("User: ", f"\nAssistant: {_THINK}"), ("", "\n"), ("", "\n"))
 _EOT = "<|endoftext|>"  # a server without the model's own end of text may write it out
 
 # One row a template.
@@ -310,23 +306,23 @@ PROMPT_TEMPLATES: Mapping[str, PromptTemplate] = {
     template.name: template
     for template in (
         PromptTemplate("chat", None, _in_tag, default_system_prompt),
-        PromptTemplate("qwen", _chatml, _in_box, _boxed_or_default, ("<|im_end|>", _EOT)),
+        PromptTemplate("qwen", _CHATML, _in_box, _boxed_or_default, ("<|im_end|>", _EOT)),
         PromptTemplate(
-            "question_answer", _in_blocks("Question: ", "\nAnswer:", "\n\n"),
+            "question_answer", Frame(("Question: ", "\nAnswer:")),
             lambda sample: f" {_as_published(sample)}", stop=("\nQuestion:", _EOT),
         ),
         PromptTemplate(
-            "r1_zero", _r1_zero, _after_thinking, lambda _: _CONVERSATION, ("\nUser:", _EOT),
+            "r1_zero", _R1_ZERO, _after_thinking, lambda _: _CONVERSATION, ("\nUser:", _EOT),
             opened_thinking=_THINK,
         ),
         PromptTemplate(
-            "mbpp", _in_blocks(_EXPERT, "\n[BEGIN]\n", "\n\n"), _up_to_done, stop=("[DONE]", _EOT),
+            "mbpp", Frame((_EXPERT, "\n[BEGIN]\n")), _up_to_done, stop=("[DONE]", _EOT),
             language="python",
         ),
         PromptTemplate(
-            "humaneval", _in_blocks("", "", "\n\n"), lambda sample: sample.response,
+            "humaneval", Frame(), lambda sample: sample.response,
             stop=("\nclass", "\ndef", "\n#", "\nif", "\nprint", _EOT), language="python",
         ),
-        PromptTemplate("plain", _in_blocks("", "", "\n\n"), lambda sample: sample.response),
+        PromptTemplate("plain", Frame(), lambda sample: sample.response),
     )
 }  # fmt: skip

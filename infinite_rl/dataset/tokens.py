@@ -85,7 +85,9 @@ def normalized_text(text: str) -> str:
 def clauses(text: str) -> list[str]:
     """The tokens, with a `BREAK` at the end of each clause."""
     if not text.isascii():
-        text = _composed(_INVISIBLE.sub("", text).translate(_ALIKE))
+        text = _INVISIBLE.sub("", text).translate(_ALIKE)
+        if not unicodedata.is_normalized("NFKC", text):
+            text = unicodedata.normalize("NFKC", "".join(map(_apart, text)))
         text = text.translate(_LOOK_ALIKE) if _MIXED.search(text) else text
     text = _BREAKS.sub("\n", "\n" + _JOINED.sub("", text.casefold()))
     parts = _TOKEN.findall(_IDLE.sub(" ", text))
@@ -160,14 +162,8 @@ def flat_text(value: object, without: str = "") -> str:
     return str(value)
 
 
-def _composed(text: str) -> str:
-    """NFKC, but 10² stays apart from 102 and 2½ from 21/2."""
-    if unicodedata.is_normalized("NFKC", text):
-        return text
-    return unicodedata.normalize("NFKC", "".join(map(_apart, text)))
-
-
 def _apart(char: str) -> str:
+    """The character for NFKC, where 10² stays apart from 102, and 2½ from 21/2."""
     form = unicodedata.decomposition(char)
     if form.startswith("<super>"):
         return f"^{char}"

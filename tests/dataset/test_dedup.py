@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from labelled import Tables
 
 from infinite_rl.dataset import dedup as module
 from infinite_rl.dataset.dedup import Bands, Duplicate, Signature, dedup, duplicates
@@ -16,17 +17,12 @@ from infinite_rl.errors import UsageError
 from infinite_rl.procedural import families, make_problem
 
 pytest.importorskip("rensa")
+tables = Tables(__file__)
 
 HALVES = ("abcdefghijklm", "nopqrstuvwxyz")
 PENS = (
     "Tom has 12 red pens and buys 5 more boxes with 8 pens each. "
     "How many pens does Tom have in all after he has bought the boxes?"
-)
-
-
-ANIMALS = (
-    "A {} on the farm of my uncle eats 3 bags of feed on each of 4 days. How many legs and bags "
-    "does my uncle count on these days if each {} is counted on every day?"
 )
 
 
@@ -57,63 +53,23 @@ def test_the_best_of_a_column_is_kept_and_another_answer_is_disputed() -> None:
     assert [duplicate.disputed for duplicate in duplicates(rows)] == [False, True]
 
 
-VISITS = (
-    "Write a function that gets a list of visits and gives for each week the sum of all prime "
-    "numbers of visitors in it, ignoring visitors who have come with a child and left early."
-)
-SAME = (
-    PENS.replace("Tom", "Aisha"),
-    PENS.replace("buys", "gets").replace("in all", "altogether"),
-    "Please solve this. " + PENS,
-    PENS.replace("12 red pens and buys 5 more boxes", "12 red pens, and buys 5 more boxes"),
-)
-DIFFERENT = (
-    *(PENS.replace("12", other) for other in ("13", "-12", "12.0")),
-    PENS.replace("5 more boxes with 8", "8 more boxes with 5"),
-    PENS.replace("12 red", "12% red"),
-    PENS.replace("after", "before"),
-    PENS.replace("has bought", "has not bought"),
-    PENS.replace("12 red", "twelve red"),
-    PENS.replace("5 more boxes", "5 dollars more"),
-)
+@tables
+def test_the_same_task_in_other_words_is_removed(one: str, other: str) -> None:
+    assert removed(one, other) == [2]
 
 
-def test_names_and_words_do_not_make_another_task_and_numbers_and_telling_words_do() -> None:
-    assert [other for other in SAME if removed(PENS, other) != [2]] == []
-    assert [other for other in DIFFERENT if removed(PENS, other) != []] == []
-    for old, new in (
-        *(("week", "month"), ("sum", "product"), ("ignoring", "counting")),
-        ("prime", "composite"),
-    ):
-        assert removed(VISITS, VISITS.replace(old, new)) == []
-    for old, new in (("RADAR", "TEPEE"), ('"red"', '"tan"')):
-        one = PENS.replace("Tom", old).replace("red", old)
-        assert removed(one, one.replace(old, new)) == []
-    assert removed(PENS, PENS.replace("12", "13"), numbers="ignore") == [2]
+@tables
+def test_another_number_sign_clause_or_telling_word_makes_another_task(
+    one: str, other: str
+) -> None:
+    assert removed(one, other) == []
 
 
-def test_whole_clauses_may_move_and_what_swaps_its_place_makes_another_task() -> None:
-    one = "Ann has 3 pears. Tom has 5 ripe apples. Who of the two has more fruit in the basket?"
-    other = "Tom has 5 ripe apples. Ann has 3 pears. Who of the two has more fruit in the basket?"
-    swapped = "Ann has 5 pears. Tom has 3 ripe apples. Who of the two has more fruit in the basket?"
-    assert removed(one, other, swapped) == [2]
-    one = "Tom has 3 old pens, and Ann has 5. How many pens does Tom have if Ann gives him all?"
-    swapped = "Ann has 3 old pens, and Tom has 5. How many pens does Tom have if Ann gives him all?"
-    moved = "Ann has 5, and Tom has 3 old pens. How many pens does Tom have if Ann gives him all?"
-    assert removed(one, swapped, moved, answer="") == [3]
-
-
-def test_in_a_short_prompt_any_other_word_makes_another_task() -> None:
-    for one, other in (
-        ("Write a function to find the nth hexagonal number.", "octagonal"),
-        ("Give the length of the longest word in a given list.", "sublist"),
-        ("Find the first hexagonal character in the string.", "non-hexagonal"),
-    ):
-        changed = one.replace("hexagonal", other).replace("word", other)
-        assert removed(one, changed, one.replace(" the ", " a ", 1)) == [3]
-    tests = '{"tests": ["assert peak([1, 9, 3]) == 9", "assert peak([-4, -5]) == -4"]}'
-    one, other = "Find the peak of the given list of numbers.", "Find the peak of the array."
-    assert removed(one, other, answer=tests, threshold=0.4) == [2], "the same tests vouch for it"
+@tables
+def test_answers_and_options_decide_which_prompts_are_removed(
+    options: dict[str, Any], rows: list[int], prompts: tuple[str, ...]
+) -> None:
+    assert removed(*prompts, **options) == rows
 
 
 def test_another_answer_makes_another_task_unless_the_prompt_is_equal() -> None:
@@ -138,21 +94,14 @@ def test_of_a_worked_solution_the_final_answer_is_compared() -> None:
     ]
 
 
-def test_if_no_answer_vouches_another_word_makes_another_task() -> None:
-    cow, hen = (ANIMALS.format(name, name) for name in ("cow", "hen"))
-    fillers = cow.replace("the farm", "a farm")
-    for answer in ("", "yes", "(B)", "x + y"):
-        assert removed(cow, hen, fillers, answer=answer) == [3]
-        assert removed(cow, hen, answer=answer, loose=True) == [2]
+def test_instructions_say_how_to_answer_and_not_what() -> None:
     checks = '[{"instruction_id": "length_constraints:number_words", "kwargs": {"num_words": 3}}]'
-    told = [row(prompt, answer=checks, type="instruction") for prompt in (cow, hen)]
-    assert duplicates(told) == [], "instructions say how to answer and not what"
-
-
-def test_a_preface_makes_no_other_task() -> None:
-    for prompt in (PENS, "Write a function to find the nth hexagonal number."):
-        assert removed(prompt, f"Please solve this task. {prompt} Think step by step.") == [2]
-        assert removed(prompt, f"{prompt} In French.", answer="") == []
+    animals = (
+        "A {0} on the farm of my uncle eats 3 bags of feed on each of 4 days. How many legs and "
+        "bags does my uncle count on these days if each {0} is counted on every day?"
+    )
+    told = {"answer": checks, "type": "instruction"}
+    assert duplicates([row(animals.format(name), **told) for name in ("cow", "hen")]) == []
 
 
 def test_loosely_the_same_are_other_words_and_answers_but_no_other_numbers() -> None:
@@ -180,12 +129,10 @@ def test_every_removed_row_is_as_similar_as_asked_to_one_that_is_kept() -> None:
     assert len(chain) / 2 < len(found) < len(chain) - 1  # the ends of a chain are not the same
 
 
-def test_a_threshold_of_one_asks_for_equal_rows_only() -> None:
-    assert removed(PENS, PENS.replace("Tom", "Aisha"), PENS.upper(), threshold=1) == [3]
+def test_a_threshold_is_above_0_and_at_most_1() -> None:
     for threshold in (0, -1, 1.01, float("nan")):
         with pytest.raises(UsageError, match="threshold"):
             removed(PENS, threshold=threshold)
-    assert removed("", " ", "?", "2", "2+2") == [2, 3], "empty prompts are near to nothing"
 
 
 @pytest.mark.slow
