@@ -6,11 +6,12 @@ import json
 import random
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from labelled import assert_none, unlike
+from labelled import Tables, assert_none, unlike
 
 from infinite_rl import cli
 from infinite_rl.dataset.checksums import MANIFEST, check
@@ -19,59 +20,24 @@ from infinite_rl.dataset.rows import Row, read, sample_of, write
 from infinite_rl.errors import StoreError
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-PUBLISHED_FILES = [
-    ("gsm8k", "gsm8k/train.jsonl", 7473, "gsm8k-train-3"),
-    ("gsm8k", "gsm8k/test.jsonl", 1319, "gsm8k-test-3"),
-    ("math", "math500/test.jsonl", 500, "math-test-number_theory-572"),
-    ("mbpp", "mbpp/sanitized-mbpp.json", 427, "mbpp-6"),
-    ("humaneval", "humaneval/HumanEval.jsonl.gz", 164, "humaneval-3"),
-    ("ifeval", "ifeval/input_data.jsonl", 541, "ifeval-1012"),
-]
+# A published row of each benchmark, and the row that is made of it.
+CASES: list[dict[str, Any]] = [*read(Path(__file__).with_name("published_rows.jsonl"))]
+PUBLISHED = {case["benchmark"]: case["published"] for case in CASES}
+tables = Tables(__file__)
 COLUMNS = {"id", "type", "prompt", "answer", "response", "language", "source", "split"}
 
 
-def there(path: str) -> Path:
-    if not (DATA / path).is_file():
-        pytest.skip(f"the data is missing: {DATA / path}")
-    return DATA / path
-
-
-@pytest.mark.parametrize(("name", "path", "count", "fourth"), PUBLISHED_FILES, ids=str)
+@pytest.mark.skipif(not DATA.is_dir(), reason="the benchmarks' files are not there")
+@tables
 def test_every_row_of_a_published_file_is_a_row(
     name: str, path: str, count: int, fourth: str
 ) -> None:
-    rows = list(load(name, there(path)))
+    rows = list(load(name, DATA / path))
     assert len(rows) == len({row["id"] for row in rows}) == count
     assert rows[3]["id"] == fourth
     for row in rows:
         assert row.keys() >= COLUMNS and row["source"] == name
         assert sample_of(row).answer and (row["response"] or name == "ifeval")
-
-
-PUBLISHED: dict[str, dict[str, Any]] = {
-    "gsm8k": {"question": "1000 + 200?", "answer": "<<1000+200=1200>>\n#### 1,200"},
-    "math": {"problem": "$1+1$?", "solution": "It is $\\boxed{2}$.", "level": "Level 5"},
-    "mbpp": {
-        "task_id": 602,
-        "text": "Add.",
-        "code": "def f(a):\r\n  return a",
-        "test_list": ["assert f(1) == 1"],
-        "test_setup_code": "import math",
-    },
-    "humaneval": {
-        "task_id": "HumanEval/7",
-        "prompt": "def f(a):\n",
-        "entry_point": "f",
-        "canonical_solution": "    return a\n",
-        "test": "def check(candidate):\n    assert candidate(1) == 1\n",
-    },
-    "ifeval": {
-        "key": 5,
-        "prompt": "Say hello.",
-        "instruction_id_list": ["punctuation:no_comma", "keywords:existence"],
-        "kwargs": [{"keywords": None}, {"keywords": ["hello"]}],
-    },
-}
 
 
 def one(name: str, folder: Path, split: str = "", **changes: Any) -> dict[str, Any]:
@@ -82,29 +48,14 @@ def one(name: str, folder: Path, split: str = "", **changes: Any) -> dict[str, A
 
 def test_each_benchmark_has_its_answer_and_its_prompt(tmp_path: Path) -> None:
     assert PUBLISHED.keys() == BENCHMARKS.keys()
-    assert one("gsm8k", tmp_path)["answer"] == "1200"
-    row = one("math", tmp_path)
-    assert row["answer"] == "2" and row["level"] == "5"
-    assert row["response"] == "It is $\\boxed{2}$.\n\n<answer>$2$</answer>"
-    row = one("mbpp", tmp_path)
-    assert row["prompt"].startswith("Add.") and "assert f(1) == 1" in row["prompt"]
-    assert json.loads(row["answer"]) == {"tests": ["assert f(1) == 1"], "setup": "import math"}
-    assert (row["id"], row["response"]) == ("mbpp-602", "def f(a):\n  return a")
-    row = one("humaneval", tmp_path)
-    assert json.loads(row["answer"]).keys() == {"tests", "entry_point", "prompt"}
-    assert (row["id"], row["response"]) == ("humaneval-7", "    return a\n")
-    assert json.loads(one("ifeval", tmp_path)["answer"]) == [
-        {"instruction_id": "punctuation:no_comma", "kwargs": {}},
-        {"instruction_id": "keywords:existence", "kwargs": {"keywords": ["hello"]}},
-    ]
+    for case in CASES:
+        assert one(case["benchmark"], tmp_path) == case["row"]
 
 
 def test_the_split_is_in_the_number_or_the_name_of_the_file_or_an_argument(tmp_path: Path) -> None:
-    for numbers, split in (
-        *(((1, 10), "prompt"), ((11, 510), "test"), ((511, 600), "validation")),
-        ((601, 974), "train"),
-    ):
-        for number in numbers:
+    firsts = {1: "prompt", 11: "test", 511: "validation", 601: "train", 975: ""}
+    for (first, split), (after, _) in pairwise(firsts.items()):
+        for number in (first, after - 1):
             assert one("mbpp", tmp_path, task_id=number)["split"] == split
     for file in ("train.jsonl", "my-train_v2.jsonl"):
         write([PUBLISHED["gsm8k"]], tmp_path / file)
@@ -148,9 +99,7 @@ def test_without_a_source_it_comes_from_the_hub(monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(StoreError):
             list(load(name, split=split))
     assert asked == [
-        "hf:openai/gsm8k:main:test",
-        "hf:openai/gsm8k:main:train",
-        "hf:google/IFEval:train",
+        *("hf:openai/gsm8k:main:test", "hf:openai/gsm8k:main:train", "hf:google/IFEval:train")
     ]
 
 
@@ -185,23 +134,19 @@ def test_validation_is_carved_from_train_and_nothing_is_lost(tmp_path: Path) -> 
 
 
 def test_the_same_seed_draws_the_same_questions_in_whatever_order_they_come(tmp_path: Path) -> None:
-    first = made(tmp_path / "a")["val.jsonl"]
+    first = made(tmp_path / "a")
     rows = [item(n) for n in range(40)]
     random.Random(0).shuffle(rows)
     published(tmp_path / "b" / "published", rows)
-    second = made(tmp_path / "b")["val.jsonl"]
-    other = made(tmp_path / "c", seed=1)["val.jsonl"]
-    ids = [{row["id"] for row in rows} for rows in (first, second, other)]
+    second, other = made(tmp_path / "b"), made(tmp_path / "c", seed=1)
+    ids = [{row["id"] for row in sides["val.jsonl"]} for sides in (first, second, other)]
     assert ids[0] == ids[1] != ids[2]
-
-
-def test_an_id_says_the_content_and_nothing_of_the_place(tmp_path: Path) -> None:
-    rows = [row for side in made(tmp_path).values() for row in side]
-    published(tmp_path / "published", [item(0), {**item(1), "answer": "#### 3"}, item(2), item(3)])
-    pin_gsm8k(tmp_path / "other", str(tmp_path / "published"), validation=0)
-    ids = {row["question"]: row["id"] for row in rows}
-    found = {row["question"]: row["id"] for row in read(tmp_path / "other" / "train.jsonl")}
-    same = {question for question in found if found[question] == ids[question]}
+    # An id says the content and nothing of the place.
+    published(tmp_path / "d", [item(0), {**item(1), "answer": "#### 3"}, item(2), item(3)])
+    pin_gsm8k(tmp_path / "d" / "out", str(tmp_path / "d"), validation=0)
+    known = {row["question"]: row["id"] for side in first.values() for row in side}
+    found = {row["question"]: row["id"] for row in read(tmp_path / "d" / "out" / "train.jsonl")}
+    same = {question for question in found if found[question] == known[question]}
     assert same == {item(n)["question"] for n in (0, 2, 3)}
 
 
