@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from labelled import assert_none, unlike
+from labelled import Tables, assert_none, unlike
 
 from infinite_rl.dataset.decontaminate import Benchmarks, Leak, decontaminate
 from infinite_rl.dataset.rows import read
 
+tables = Tables(__file__)
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 FILES = {
     "gsm8k": DATA / "gsm8k" / "test.jsonl",
@@ -35,11 +36,6 @@ def benchmarks(*rows: dict[str, Any], **options: Any) -> Benchmarks:
     return Benchmarks({"bench": rows or ({"id": "b1", "question": LONG},)}, **options)
 
 
-def leaks(prompt: str, *known: str, column: str = "prompt") -> bool:
-    found = benchmarks(*({column: text, "answer": "5"} for text in known)).hits({"prompt": prompt})
-    return bool(found)
-
-
 def test_a_hit_names_the_benchmark_and_shows_what_is_shared() -> None:
     (hit,) = benchmarks().hits({"prompt": f"Dear model! {LONG.upper()} Think."})
     where = (hit.column, hit.benchmark, hit.benchmark_row, hit.benchmark_id, hit.benchmark_column)
@@ -52,16 +48,17 @@ def test_a_hit_names_the_benchmark_and_shows_what_is_shared() -> None:
     assert hit.share == 1.0 and len(hit.text) <= 400
 
 
-@pytest.mark.parametrize("known, leak, no_leak", [
-    (LONG, "Once " + " ".join(SAID[4:17]) + " again", "Once " + " ".join(SAID[4:16]) + " again"),
-    (SHORT, f"Please {SHORT[:48]} around", f"Please {SHORT[:41]} word around"),
-    (TINY, "what is 2+3", "Tell me: what is 2 + 3?"),
-    (TINY, "what IS 2 + 3", "What is 2 - 3?"),
-], ids=["13 words", "8 words", "whole", "sign"])  # fmt: skip
-def test_so_many_words_in_a_row_are_a_leak_and_fewer_are_none(
-    known: str, leak: str, no_leak: str
+@tables
+def test_a_prompt_that_shares_enough_words_leaks(prompt: str, known: tuple[str, ...]) -> None:
+    assert benchmarks(*({"prompt": text, "answer": "5"} for text in known)).hits({"prompt": prompt})
+
+
+@tables
+def test_a_prompt_that_shares_fewer_words_or_idioms_leaks_nothing(
+    prompt: str, known: tuple[str, ...]
 ) -> None:
-    assert leaks(leak, known) and not leaks(no_leak, known)
+    rows = [{"prompt": text, "answer": "5"} for text in known]
+    assert not benchmarks(*rows).hits({"prompt": prompt})
 
 
 def test_solutions_are_compared_too_but_short_ones_give_nothing_away() -> None:
@@ -70,20 +67,6 @@ def test_solutions_are_compared_too_but_short_ones_give_nothing_away() -> None:
     assert (hit.column, hit.benchmark_column) == ("response", "code")
     assert not against.hits({"prompt": "x", "response": CODE.splitlines()[2]})
     assert not benchmarks({"prompt": LONG, "answer": "18"}).hits({"prompt": "x", "answer": "18"})
-
-
-def test_markup_letters_and_odd_characters_hide_nothing() -> None:
-    text = LONG + " He has 12 apples left."
-    for written in (
-        text.replace(" ", "&nbsp;"),
-        text.replace("e", "e\u0301").replace("o", "\u00f6"),
-        text.replace("a", "a&shy;").replace("i", "i\u034f"),
-        "<p>" + text.replace(" ", "</b> <b>") + "</p>",
-        "\u200b".join(text.upper()).replace("-", "\u2014"),
-        text.translate(str.maketrans("aeoc", "аеос")),
-    ):
-        assert leaks(written, text)
-    assert leaks("What is \uff11\uff12 + 30?", "What is 12 + 30?")
     chat = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": LONG}]
     assert benchmarks().hits({"messages": chat}), "all messages of a chat are compared"
 
@@ -96,35 +79,19 @@ def test_words_that_are_put_in_or_changed_all_over_hide_nothing() -> None:
         (hit,) = benchmarks().hits({"prompt": f"Dear model! {written} Think."})
         assert hit.text.startswith("a farmer walks along") and 0.3 <= hit.share < 0.7
         assert not benchmarks(share=1.0).hits({"prompt": written})
-    assert not leaks(" ".join(word if at % 4 else "thing" for at, word in enumerate(said)), LONG)
+    numbers = {"a heavy": "7", "a dozen": "14", "stranger": "3rd", "evening": "9"}
+    text = LONG
+    for words, number in numbers.items():
+        text = text.replace(words, number)
+    assert not benchmarks(share=1.0).hits({"prompt": text})
 
 
-def test_pieces_that_are_scattered_or_repeated_are_no_evidence() -> None:
-    said = SAID
-    pieces = [" ".join(said[at : at + 4]) for at in range(0, len(said) - 4, 4)]
-    assert not leaks(f" {'other words here ' * 40}".join(pieces), LONG)
-    assert not leaks(f"{pieces[0]} and " * 50, LONG)
-
-
-def test_numbers_matter_and_runs_of_them_are_no_evidence() -> None:
-    changed = (
-        LONG.replace("a heavy", "7")
-        .replace("a dozen", "14")
-        .replace("stranger", "3rd")
-        .replace("evening", "9")
-    )
-    assert not benchmarks(share=1.0).hits({"prompt": changed})
-    assert not leaks("1, 2, 3, 4, 5, 6, 7 and 8", "Find the sum of 1, 2, 3, 4, 5, 6, 7 and 8 and 9")
-
-
-def test_what_many_texts_of_the_benchmarks_share_is_idiom() -> None:
+def test_so_many_texts_may_share_words_before_they_are_an_idiom() -> None:
     idiom = "Write a Python function to find the sum of all the"
-    texts = [f"{idiom} {kind} that there are in it." for kind in ("plums", "nuts", "figs", "pears")]
-    prompt = f"{idiom} digits."
-    assert leaks(prompt, *texts[:3]) and not leaks(prompt, *texts)
-    assert leaks(texts[0], *texts)  # as a whole it is no idiom
-    rows = [{"prompt": text} for text in texts]
-    assert benchmarks(*rows, common=4).hits({"prompt": prompt})
+    kinds = ("plums", "nuts", "figs", "pears")
+    rows = [{"prompt": f"{idiom} {kind} that there are in it."} for kind in kinds]
+    for common, leak in ((3, False), (4, True)):
+        assert bool(benchmarks(*rows, common=common).hits({"prompt": f"{idiom} digits."})) == leak
 
 
 def test_rows_that_share_nothing_come_out_as_they_are_and_the_others_are_told() -> None:
