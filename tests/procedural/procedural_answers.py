@@ -16,23 +16,54 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction as F
 from functools import cache
 from itertools import combinations, count, permutations, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from procedural_stages import Unread
 
-# A pattern of prompts, and a function of the prompt and the groups that matched (integers as such;
-# named groups by name, without final digits). It returns the expected answer, a test of answers, or
-# these by the words that ask for them; what a word's entry would compute in vain may be a function.
-Answers = Mapping[str, Callable[..., Any]]
-FAMILIES: dict[str, Answers] = {}
+# What a kind of prompt asks for: a function of the prompt and the groups of its pattern (integers as
+# such; named groups by name, without final digits). It returns the expected answer, a test of
+# answers, or these by the words that ask for them; what a word's entry would compute in vain may be
+# a function. The functions below are kinds, too; `procedural_answers.txt` has the patterns.
+KINDS: dict[str, Callable[..., Any]] = {}
+
+IN = "(?:centimetres|metres|feet|inches)"
+NUMBER = r"\(?-?\d+(?:/\d+)?\)?"
+TERM = r"(?:(?<![A-Za-z'])[a-z](?![A-Za-z'])|[-+/^()\d ])+"
+ATOM = r"(?:\d+/\d+|\d+|\(\d+/\d+\))"
+REAL = rf"(?:(?:{ATOM}\*)?sqrt\(\d+\)(?:/\d+)?|{ATOM})"
+IMAGINARY = rf"(?:{REAL}\*?)?i(?![a-z])"
+# What stands in curly brackets in a pattern.
+PARTS = {
+    "POINT": r"\((-?\d+), (-?\d+)\)",
+    "IN": IN,
+    "UNIT": rf"(\d+) {IN}",
+    "NUMBER": NUMBER,
+    "EQUATION": rf"({TERM}) = ({TERM})",
+    "MATRIX": r"\\begin{pmatrix} (.+?) \\end{pmatrix}",
+    "Z": rf"(-?(?:{REAL} [-+] {IMAGINARY}|{IMAGINARY}|{REAL}))",
+}
+
+
+@cache
+def patterns(family: str) -> list[tuple[re.Pattern[str], Callable[..., Any]]]:
+    """The patterns of a family in order, each with its kind."""
+    text = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
+    lines = text.split(f"# {family}\n")[1].split("\n\n")[0].split("\n")
+    kinds = [line.partition(" ") for line in lines if line]
+    filled = [
+        (name, re.sub(r"{([A-Z]+)}", lambda part: PARTS[part[1]], pattern))
+        for name, _, pattern in kinds
+    ]
+    return [(re.compile(pattern), KINDS.get(name) or globals()[name]) for name, pattern in filled]
 
 
 def agrees(family: str, prompt: str, answer: str) -> bool:
     """Whether the answer is that of the prompt."""
     uncapitalized = prompt[:1].lower() + prompt[1:]  # a given clause may begin the prompt
-    for pattern, derive in FAMILIES[family].items():
-        if match := re.search(pattern, prompt) or re.search(pattern, uncapitalized):
+    for pattern, derive in patterns(family):
+        if match := pattern.search(prompt) or pattern.search(uncapitalized):
             groups = match.groupdict().items() or enumerate(match.groups())
             found = {name: read(text) for name, text in groups if text is not None}
             if match.groupdict():
@@ -178,16 +209,13 @@ def undone(prompt: str, end: str) -> Any:
     return works
 
 
-FAMILIES["fractions"] = {
-    r"The result is (\S+)\. What was|ends at (\S+)\. Find|comes out is (\S+)\. What|end at (\S+), if|^(\S+) is what is left after": undone,
-    r"\d/\d+ of (?:the whole|the rest|what)": shares,
-    r"[×÷+-]": lambda prompt: value(max(re.findall(r"[\d(][\d/ +\-×÷()]*[\d)]", prompt), key=len)),
+KINDS |= {
+    "evaluated": lambda prompt: value(
+        max(re.findall(r"[\d(][\d/ +\-×÷()]*[\d)]", prompt), key=len)
+    ),
 }
 
 # --- linear
-
-TERM = r"(?:(?<![A-Za-z'])[a-z](?![A-Za-z'])|[-+/^()\d ])+"
-EQUATION = rf"({TERM}) = ({TERM})"
 
 
 def equation(prompt: str, left: str, right: str) -> Any:
@@ -246,13 +274,6 @@ def plans(prompt: str, high: int, cheap: int) -> Any:
     return high + cheap * n if re.search("What is the cost|Find the price", prompt) else n
 
 
-SPLITTING = (
-    r"(?P<b>\w+) has (?P<f>\d+) times as many as (?P<a>\w+), and (?P<c>\w+) has (?P<m>\d+) more",
-    r"For each one that (?P<a>\w+) has, (?P<b>\w+) has (?P<f>\d+); (?P<c>\w+) has (?P<m>\d+) more",
-    r"(?P<a>\w+) has (?P<m>\d+) fewer than (?P<c>\w+), while (?P<b>\w+) has (?P<f>\d+) times",
-)
-
-
 def splitting(prompt: str, a: str, b: str, c: str, f: int, m: int) -> Any:
     total = find(r"(\d+) \w+(?:\.| are divided)", prompt)
     who = find(r"How many does (\w+) have|What is (\w+)'s share|number that (\w+) gets", prompt)
@@ -261,7 +282,7 @@ def splitting(prompt: str, a: str, b: str, c: str, f: int, m: int) -> Any:
 
 
 def pair_of_equations(prompt: str) -> Any:
-    sides = [f"({left}) - ({right})" for left, right in re.findall(EQUATION, prompt)]
+    sides = [f"({left}) - ({right})" for left, right in re.findall(PARTS["EQUATION"], prompt)]
     x, y = sorted(set(re.findall(r"[a-z]", sides[0])))
     at = [[value(side, {x: F(a), y: F(b)}) for a, b in ((0, 0), (1, 0), (0, 1))] for side in sides]
     (c, a, b), (f, d, e) = [(-o, p - o, q - o) for o, p, q in at]
@@ -283,23 +304,13 @@ def purchase(
     return {f"one unit of the {one}": p, f"one unit of the {two}": q, "cost together": p + q}
 
 
-FAMILIES["linear"] = {
-    r"age(?:s)? .*(?:now|today|present)|\byears (?:older|younger)|times as old": ages,
-    r"The length of a rectangular \w+": fenced,
-    r"consecutive|that follow one another": consecutive,
-    r"\$(?P<base>\d+) for each [\w -]+ and \$(?P<rate>\d+) for every|\$(?P<rate2>\d+) per [\w ]+, on top of a basic fee of \$(?P<base2>\d+)|reads: [\w -]+ \$(?P<base3>\d+), each [\w ]+ \$(?P<rate3>\d+)": lambda prompt, base, rate: (
-        only(
-            n
-            for n in range(500)
-            if base + rate * n - find(r"takes \$(\d+) off", prompt)
-            == find(r"pays \$(\d+)|bill is \$(\d+)|is billed \$(\d+)", prompt)
-        )
+KINDS |= {
+    "taxi": lambda prompt, base, rate: only(
+        n
+        for n in range(500)
+        if base + rate * n - find(r"takes \$(\d+) off", prompt)
+        == find(r"pays \$(\d+)|bill is \$(\d+)|is billed \$(\d+)", prompt)
     ),
-    r"\$(\d+) a \w+ (?:and|plus) \$(\d+) (?:per|for each)": plans,
-    **dict.fromkeys(SPLITTING, splitting),
-    r"(?P<a>\d+) (?P<one>\w+)(?: and | with |, )(?P<b>\d+) (?P<two>\w+) (?:for|cost|and a total of) \$(?P<c>\d+)(?:\. \w+ pays \$(?P<f>\d+) for|, while|\. Another lists) (?P<d>\d+) \w+(?: and | with |, )(?P<e>\d+) \w+(?: cost|)(?: and|) ?(?:\$(?P<f2>\d+))?": purchase,
-    r"system|hold at once|meet in one point|and also|elimination|as well as": pair_of_equations,
-    EQUATION: equation,
 }
 
 # --- quadratic
@@ -382,24 +393,10 @@ def thrown_up(prompt: str, text: str) -> Any:
     return value(text, t=-b / (2 * a))
 
 
-PARAMETER = (
-    r"^One solution of (?P<left>.+?) = 0 is (?P<x>\w) = (?P<one>-?\d+)\.",
-    r"^The number (?P<one>-?\d+) satisfies (?P<left>.+?) = 0 \(unknown (?P<x>\w),",
-    r"the equation (?P<left>.+?) = 0 has (?P<x>\w) = (?P<one>-?\d+) among",
-    r"^It is known that (?P<x>\w) = (?P<one>-?\d+) solves (?P<left>.+?) = 0\.",
-)
-FAMILIES["quadratic"] = {
-    r"rectangular|rectangle": sides,
-    r"(?:the product|the sum of the squares) of two (?:consecutive )?positive integers": two_integers,
-    r"(?:seconds is|given by|follows) h\(t\) = ([^(]+?)(?:\.| \()(?: |m|$)": thrown_up,
-    r"sum (-?\d+) and product (-?\d+)|add up to (-?\d+) and multiply to (-?\d+)|sum is (-?\d+) and whose product is (-?\d+)": lambda prompt, total, goal: (
-        (max if "larger" in prompt else min)(
-            only(tuple(sorted((n, total - n))) for n in range(-200, 200) if n * (total - n) == goal)
-        )
+KINDS |= {
+    "sum_and_product": lambda prompt, total, goal: (max if "larger" in prompt else min)(
+        only(tuple(sorted((n, total - n))) for n in range(-200, 200) if n * (total - n) == goal)
     ),
-    **dict.fromkeys(PARAMETER, parameter),
-    r"([fgh])\((\w)\) = (.+?)(?:\. |, | is a parabola| over the real| where that)": parabola,
-    EQUATION: roots,
 }
 
 # --- rates
@@ -465,22 +462,15 @@ def mixed(prompt: str) -> Any:
     return pure if "pure substance" in prompt else pure / sum(m for m, _ in parts) * 100
 
 
-FAMILIES["rates"] = {
-    r"\d litres at \d": mixed,
-    r"begin at the same time|begins alone": together,
-    r"interest": account,
-    r"\w+'s speed is (\d+) km/h and \w+'s is (\d+)": meeting,
-    r"moves at ([\d.]+) km/h for ([\d.]+) hours": lambda _, speed, time: F(speed) * F(time),
-    r"covers ([\d.]+) km at a constant ([\d.]+)": lambda _, way, speed: F(way) / F(speed),
-    r"needs ([\d.]+) hours for ([\d.]+) km": lambda _, time, way: F(way) / F(time),
-    r"average speed of the whole|total distance over total|At which constant speed": trip,
-    r"(?:marked at|list price of|says) \$(\d+)": till,
-    r"(?:rises|goes up|grows|is raised|falls|drops|shrinks|is cut) by \d+%": changed,
-    r"^Of (\d+) .*, (\d+)% ": lambda _, whole, p: F(whole * p, 100),
-    r"^There are (\d+) .* (\d+)% of them": lambda _, whole, p: whole - F(whole * p, 100),
-    r"^(\d+)% of the .* that is (\d+) of": lambda _, p, count: F(100 * count, p),
-    r"^While (\d+)% of the .* the other (\d+) ": lambda _, p, rest: F(100 * rest, 100 - p),
-    r"^(?:Out of|Among) (\d+) .*, (\d+) .*": lambda prompt, whole, count: (
+KINDS |= {
+    "distance_of": lambda _, speed, time: F(speed) * F(time),
+    "time_of": lambda _, way, speed: F(way) / F(speed),
+    "speed_of": lambda _, time, way: F(way) / F(time),
+    "part_of": lambda _, whole, p: F(whole * p, 100),
+    "rest_of": lambda _, whole, p: whole - F(whole * p, 100),
+    "whole_of": lambda _, p, count: F(100 * count, p),
+    "whole_of_rest": lambda _, p, rest: F(100 * rest, 100 - p),
+    "percent_of": lambda prompt, whole, count: (
         F(100 * (whole - count), whole)
         if re.search("do not belong|do the others make", prompt)
         else F(100 * count, whole)
@@ -495,15 +485,6 @@ def shared_number(prompt: str) -> Any:
     if re.search("least common multiple|smallest positive|flash|next|starting marks", prompt):
         return next(n for n in count(max(numbers), max(numbers)) if not any(n % m for m in numbers))
     return max(d for d in range(1, min(numbers) + 1) if not any(m % d for m in numbers))
-
-
-RESIDUES = (
-    r"remainder of (?P<text>.+?) on division by (?P<m>\d+)\? \(It",
-    r"^Reduce (?P<text>.+?) modulo (?P<m>\d+) to",
-    r"such that (?P<m>\d+) divides (?P<text>.+?) minus r",
-    r"A clock has (?P<m>\d+) hours.* moves on by (?P<text>.+?) hours",
-    r"^Compute \((?P<text>.+?)\) mod (?P<m>\d+)",
-)
 
 
 def congruent(prompt: str) -> Any:
@@ -587,26 +568,14 @@ def written_in(prompt: str, n: int, base: int) -> Callable[[str], bool]:
     return lambda answer: answer[0] != "0" and int(answer, base) == n
 
 
-FAMILIES["integers"] = {
-    r"With how many zeros does (\d+)!|zeros does the factorial of (\d+)|^(\d+)! is written": trailing,
-    r"power of (?P<p>\d+) that divides (?P<n>\d+)!|the prime (?P<p2>\d+) occur in the factorization of (?P<n2>\d+)!|such that (?P<p3>\d+)\^k divides the product 1·2·\.\.\.·(?P<n3>\d+)": trailing,
-    r"(\d+)\^(\d+)|^(\d+) is multiplied by itself until there are (\d+) factors": lambda prompt, base, exponent: (
+KINDS |= {
+    "power_residue": lambda prompt, base, exponent: (
         base**exponent % find(r"(?:divided by|modulo|division by) (\d+)", prompt, 10)
     ),
-    r"when divided by|≡|in groups of": congruent,
-    r"Write the decimal number (\d+) in base (\d)|What does (\d+) look like in the number system with base (\d)|Convert (\d+) from base 10 to base (\d)": written_in,
-    r"A counter has (?P<base>\d) symbols.* after (?P<n>\d+) counts": written_in,
-    r"The number (\d+) is written in base (\d)|Convert (\d+) from base (\d) to base 10|Read (\d+) as a numeral in base (\d)": (
-        lambda prompt, text, base: sum(int(c) * base**i for i, c in enumerate(str(text)[::-1]))
+    "from_base": lambda prompt, text, base: sum(
+        int(c) * base**i for i, c in enumerate(str(text)[::-1])
     ),
-    r"digits? |digital|make it divisible by 9": about_digits,
-    r"divisors? of|prime factor|coprime": about_divisors,
-    r"divisible by": in_range,
-    **dict.fromkeys(
-        RESIDUES,
-        lambda _, text, m: only(r for r in range(m) if (value(text) - r) % m == 0),
-    ),
-    r"common|shared by|flash|leave together|starting marks|next meet|equal pieces|identical boxes|square tiles|each of": shared_number,
+    "residue": lambda _, text, m: only(r for r in range(m) if (value(text) - r) % m == 0),
 }
 
 
@@ -661,32 +630,6 @@ def repeated_slope(prompt: str, t: str, x: str = "") -> Any:
     order, x = 3 if re.search("third|3 times", prompt) else 2, x or letter(t)
     slopes = {n: derivatives(t, x, n)[order] for n in range(-3, 4)}
     return lambda answer: all(value(answer, {x: F(n)}) == slope for n, slope in slopes.items())
-
-
-FAMILIES["derivatives"] = {
-    r"s\(t\) = (.+?)(?: metres|, with t| describes)": moving,
-    r"graph of \w\(x\) = (.+?) at x = (-?\d+)\.$": tangent,
-    r"^Consider \w\(x\) = (.+?)\. .* to its graph at x = (-?\d+)\.$": tangent,
-    r"^At x = (?P<at>-?\d+) a straight line touches the curve y = (?P<t>.+?)\. ": tangent,
-    r"(?:second|third) derivative of \w\((?P<x>\w)\) = (?P<t>.+?)\.$": repeated_slope,
-    r"^Differentiate (.+?) (?:2|3) times with respect to (\w)": repeated_slope,
-    r"^Let \w\((?P<x>\w)\) = (?P<t>.+?)\. What is its (?:second|third)": repeated_slope,
-    r"^What remains of (.+?) after it has been differentiated \d times in (\w)": repeated_slope,
-    r"^For \w\((?P<x>\w)\) = (?P<t>.+?), find \w'\((?P<at>-?\d+)\)": slope,
-    r"curve y = (.+?) \(as a function of (\w)\) at \w = (-?\d+)": slope,
-    r"graph of \w\((?P<x>\w)\) = (?P<t>.+?) where \w = (?P<at>-?\d+)": slope,
-    r"Evaluate the derivative of (.+?) at (\w) = (-?\d+)": slope,
-    r"Let \w\((?P<x>\w)\) = (?P<t>.+?)\. At which rate does \w change when \w = (?P<at>-?\d+)": slope,
-    r"Find the limit of .* as \w tends to (?P<at>-?\d+), where \w\((?P<x>\w)\) = (?P<t>.+?)\.$": slope,
-    r"^Differentiate \w\(\w\) = (.+?) with respect to (\w)": differentiated,
-    r"^Find \w'\((?P<x>\w)\) for \w\(\w\) = (?P<t>.+?)\.(?: |$)": differentiated,
-    r"^What is the derivative of (.+?) with respect to (\w)\?": differentiated,
-    r"^Let \w\((?P<x>\w)\) = (?P<t>.+?)\. Determine the derivative": differentiated,
-    r"^The slope of the graph of \w\((?P<x>\w)\) = (?P<t>.+?) at \w is given": differentiated,
-    r"^Compute d/d(?P<x>\w) of (?P<t>.+?)\.(?: |$)": differentiated,
-    r"^How fast does (.+?) change as (\w) changes": differentiated,
-    r"^A quantity depends on (?P<x>\w) by the rule (?P<t>.+?)\. Write its": differentiated,
-}
 
 
 # --- counting
@@ -821,30 +764,14 @@ def faulty(prompt: str, share: int, one: int, two: int) -> Any:
     return F(bad[asked], total) if asked else F(total, 10**4)
 
 
-FAMILIES["counting"] = {
-    r"wheel of (\d+)|one of (\d+) equally likely pictures": lambda prompt, fields: (
+KINDS |= {
+    "wheel": lambda prompt, fields: (
         F(sum(int(a) * int(b) for a, b in re.findall(r"(\d+) points on (\d+)", prompt)), fields)
         - find(r"stake of (\d+)", prompt)
     ),
-    r"A makes (\d+)% .* rest, and (\d+)% of A's and (\d+)% of|A with probability (\d+)/100 .* are (\d+)% \(A\) and (\d+)% \(B\)": faulty,
-    r"(?P<n>\d+) people, .* sit round a table|and (?P<others>\d+) more take seats in a circle": (
-        lambda prompt, n=0, others=0: seatings(
-            n or others + 3, find("(side by side|not beside|beside)", prompt, "seatings")
-        )
+    "round_table": lambda prompt, n=0, others=0: seatings(
+        n or others + 3, find("(side by side|not beside|beside)", prompt, "seatings")
     ),
-    r"has (?P<a>\d+) women and (?P<b>\d+) men and elects a committee of (?P<k>\d+)": selected,
-    r"holds (?P<a>\d+) broken and (?P<b>\d+) working lamps, and \w+ takes (?P<k>\d+)": selected,
-    r"(?P<k>\d+) balls are drawn .* with (?P<a>\d+) red and (?P<b>\d+) green": selected,
-    r"picks (?P<k>\d+) of (?P<n>\d+) books, (?P<a>\d+) of which": selected,
-    r"team of (?P<k>\d+) is formed out of (?P<a>\d+) juniors and (?P<b>\d+)": selected,
-    r"deals (?P<k>\d+) cards from a pack of (?P<n>\d+), of which (?P<a>\d+)": selected,
-    r"mong (?P<n>\d+) tickets there are (?P<a>\d+) winning ones, and \w+ buys (?P<k>\d+)": selected,
-    r"fair die (\d+) times|coin is tossed (\d+) times|all (\d+) answers|spun (\d+) times|(\d+) seeds": tried,
-    r"(?:of|word|spell) ([A-Z]{4,})\b": strings,
-    r"(two|three) fair .*dice": rolled,
-    r"(\d+) equal coins to (\d+) children|(\d+) identical balls go into (\d+)|unknowns": handed_out,
-    r"from \(0, 0\) to \((\d+), (\d+)\)": walks,
-    r"(?:digits|only) ((?:\d, )+\d and \d)": numerals,
 }
 
 # --- geometry: points as complex numbers, Heron's formula, trigonometry
@@ -904,28 +831,25 @@ def by_angle(prompt: str, outer: str = "", inner: str = "") -> Any:
     return of_corners(prompt, only(n for n in range(3, 200) if F(360, n) == angle))
 
 
-POINT = r"\((-?\d+), (-?\d+)\)"
-IN = "(?:centimetres|metres|feet|inches)"
-UNIT = rf"(\d+) {IN}"
-FAMILIES["geometry"] = {
-    rf"legs of {UNIT} and {UNIT}|AC = {UNIT} and BC = {UNIT}|rectangle that measures {UNIT} by {UNIT}": lambda _, a, b: {
+KINDS |= {
+    "right_triangle": lambda _, a, b: {
         "the length of the hypotenuse": (c := math.hypot(a, b)),
         "the perimeter": a + b + c,
         "the height on the hypotenuse": 2 * heron(a, b, c) / c,
         "the radius": a * b * c / 4 / heron(a, b, c),
     },
-    r"are (\d+) and (\d+) long, and the angle .* has (\d+)|length (\d+) and (\d+) meet at an angle of (\d+)|roads of (\d+) km and (\d+) km .* angle of (\d+)": lambda _, a, b, angle: {
+    "two_sides": lambda _, a, b, angle: {
         "the third side": (c := abs(a - cmath.rect(b, math.radians(angle)))),
         "the area": heron(a, b, c),
     },
-    rf"P{POINT} and Q{POINT}|P is at {POINT} and Q at {POINT}|P = {POINT} to Q = {POINT}": lambda _, a, b, c, d: {
+    "segment": lambda _, a, b, c, d: {
         "the distance": math.dist((a, b), (c, d)),
         "the midpoint": (middle := (F(a + c, 2), F(b + d, 2))),
         "the reflection": (F(c + c - a), F(d + d - b)),
         "the perpendicular bisector": lambda: line(F(a - c, d - b), *middle),
         "the straight line": lambda: line(F(d - b, c - a), a, b),
     },
-    rf"A(?: = )?{POINT}, B(?: = )?{POINT}(?:,| and) C(?: = )?{POINT}|stand at {POINT}, {POINT} and {POINT}": lambda _, a, b, c, d, e, f: {
+    "corners": lambda _, a, b, c, d, e, f: {
         "the area": F(abs(a * (d - f) + c * (f - b) + e * (b - d)), 2),
         "the centroid": (F(a + c + e, 3), F(b + d + f, 3)),
         "a parallelogram": (F(a - c + e), F(b - d + f)),
@@ -936,49 +860,44 @@ FAMILIES["geometry"] = {
             2,
         ),
     },
-    r"(x\^2 \+ y\^2.*?) = (-?\d+)": circle,
-    rf"radius {UNIT} and the angle (\d+)|cake of radius {UNIT} spans (\d+)|radii of {UNIT} and an arc of (\d+)": lambda _, r, angle: {
+    "sector": lambda _, r, angle: {
         "the length of the arc": (arc := math.radians(angle) * r),
         "the area": arc * r / 2,
         "the perimeter": arc + 2 * r,
     },
-    rf"radii of {UNIT} and {UNIT}|pond of radius {UNIT} .* radius {UNIT}": lambda _, inner, outer: {
+    "ring": lambda _, inner, outer: {
         "the area between": (area := math.pi * (outer + inner) * (outer - inner)),
         "the ratio": math.pi * inner**2 / area,
         "a chord": 2 * outer * math.sin(math.acos(inner / outer)),
     },
-    r"equilateral triangle has sides of length (\d+)": lambda _, s: s * s * math.sqrt(3) / 4,
-    r"regular hexagon has sides of length (\d+)": lambda _, s: 6 * s * s * math.sqrt(3) / 4,
-    r"square has a diagonal of length (\d+)": lambda _, d: d * math.cos(math.pi / 4),
-    r"rhombus (?:are|measure) (\d+) and (\d+)": lambda prompt, p, q: (
+    "triangle": lambda _, s: s * s * math.sqrt(3) / 4,
+    "hexagon": lambda _, s: 6 * s * s * math.sqrt(3) / 4,
+    "square": lambda _, d: d * math.cos(math.pi / 4),
+    "rhombus": lambda prompt, p, q: (
         F(p * q, 2) if "the area" in prompt else math.hypot(p / 2, q / 2)
     ),
-    r"trapezoid measure (\d+) and (\d+), at a distance of (\d+)": lambda _, a, b, h: (
-        a * h + F((b - a) * h, 2)
-    ),
-    r"exterior angle of a regular polygon has (?P<outer>\S+) degrees|polygon turns by (?P<outer2>\S+) degrees|interior angles of a regular polygon have (?P<inner>\S+) degrees": by_angle,
-    r"polygon has (\d+) sides|equal angles has (\d+) corners|polygon with (\d+) corners": of_corners,
-    rf"cylinder has the radius (?P<r>\d+) {IN} and the height (?P<h>\d+)|tin is (?P<h2>\d+) {IN} high and measures (?P<d>\d+)": lambda _, h, r=0, d=0: {
+    "trapezoid": lambda _, a, b, h: a * h + F((b - a) * h, 2),
+    "cylinder": lambda _, h, r=0, d=0: {
         "the volume": (base := math.pi * (r or d / 2) ** 2) * h,
         "the curved side": (side := 2 * math.pi * (r or d / 2) * h),
         "the whole surface": side + 2 * base,
     },
-    rf"sphere has the radius (?P<r>\d+) {IN}|ball measures (?P<d>\d+) {IN}": lambda _, r=0, d=0: {
+    "ball": lambda _, r=0, d=0: {
         "the volume": math.pi * (2 * r + d) ** 3 / 6,
         "the surface area": math.pi * (2 * r + d) ** 2,
         "of half of the ball": math.pi * (2 * r + d) ** 2 * 3 / 4,
     },
-    rf"box measures {UNIT} by {UNIT} by {UNIT}|edges of (\d+), (\d+) and (\d+)": lambda _, *edges: {
+    "box": lambda _, *edges: {
         "the space diagonal": math.hypot(*edges),
         "the surface area": (surface := 2 * sum(a * b for a, b in combinations(edges, 2))),
         "the ratio": F(math.prod(edges), surface),
     },
-    rf"base of radius (?P<r>\d+) {IN} and the height (?P<h>\d+)|cone is (?P<h2>\d+) {IN} high and (?P<d>\d+)": lambda _, h, r=0, d=0: {
+    "cone": lambda _, h, r=0, d=0: {
         "the volume": math.pi * (r or d / 2) ** 2 * h / 3,
         "the slant height": (slant := math.hypot(r or d / 2, h)),
         "the curved side": math.pi * (r or d / 2) * slant,
     },
-    rf"pyramid of height {UNIT} .* sides of {UNIT}|pyramid, {UNIT} high, on a square of {UNIT}": lambda _, h, side, *_more: {
+    "pyramid": lambda _, h, side, *_more: {
         "the volume": F(side * side * h, 3),
         "of a side face": math.hypot(side / 2, h),
         "an edge from base to top": math.dist((0, 0, h), (side / 2, side / 2, 0)),
@@ -1093,25 +1012,10 @@ def power_sum(prompt: str, text: str) -> Any:
     return lambda answer: all(value(answer, n=F(n)) == total for n, total in sums.items())
 
 
-NUMBER = r"\(?-?\d+(?:/\d+)?\)?"
-ONE_TWO = rf"(?P<one>{NUMBER}), (?P<two>{NUMBER}),"
-LISTED = rf"(?P<one2>{NUMBER}), (?P<two2>{NUMBER}),"
-STARTS = rf"starts with (?P<one3>{NUMBER}) and each term is the one before"
-FAMILIES["series"] = {
-    r"(\d)\.(\d?)\((\d+)\)": periodic,
-    r"(\d+)/\(k\(k \+ (\d+)\)\)": fractions_added,
-    r"(?:terms|quotient|sequence is) \(([^()]+)\)/\(([^()]+)\)": limit,
-    r"the terms ([^,]*?k.*?) are added up|the term ([^,]*?k.*?) for each integer k|f\(k\) = (.+?) is evaluated": power_sum,
-    rf"series (?P<one>{NUMBER}) \+ (?P<two>{NUMBER}) \+ ": endless,
-    r"geometric series (?P<one>-?[\d/]+) - (?P<minus>[\d/]+) ": endless,
-    rf"first term (?P<one>{NUMBER}) and the ratio (?P<ratio>{NUMBER})|series start with (?P<one2>{NUMBER}) and are multiplied by (?P<ratio2>{NUMBER})": endless,
-    r"a_1 = (?P<first>-?\d+)(?: and|,)(?: a_2 = (?P<second>-?\d+) and)? a_\(n\+\d\) = (?P<rule>.+?)(?:[,?]|\.(?: |$)|$)": recurring,
-    r"the (\d+)\w\w term of an arithmetic sequence is (-?\d+) and the (\d+)\w\w term is (-?\d+)|a_(\d+) = (-?\d+) and a_(\d+) = (-?\d+)": (
-        lambda prompt, i, u, j, v: of_terms(lambda n: u + (n - i) * F(v - u, j - i), prompt)
+KINDS |= {
+    "two_terms": lambda prompt, i, u, j, v: of_terms(
+        lambda n: u + (n - i) * F(v - u, j - i), prompt
     ),
-    rf"arithmetic sequence begins with {ONE_TWO}|differences are listed: {LISTED}|{STARTS} plus (?P<step>{NUMBER})": stepping,
-    rf"geometric sequence begins with {ONE_TWO}|ratios are listed: {LISTED}|{STARTS} times (?P<step>{NUMBER})": scaling,
-    r"(?:begins with|5 are|list) (-?\d+), (-?\d+), (-?\d+), (-?\d+), (-?\d+)": interpolated,
 }
 
 
@@ -1203,15 +1107,7 @@ def contains(answer: str, x: F) -> bool:
     return False
 
 
-FAMILIES["inequalities"] = {
-    r"the values of (.+?) for (-?\d+) <= t <= (-?\d+)|f\(t\) = (.+?) takes .* interval \[(-?\d+), (-?\d+)\]": value_range,
-    r"(?P<below>1/)?(?P<kind>sqrt|ln)\((?P<inner>[^()]+)\)": defined,
-    r"(?:satisfies|inequality|numbers x with|such that) (?!this property)(.+?)(?: is to| are all|[.?]|$|, (?:what|and))": conditions,
-}
-
 # --- matrices: those of numpy
-
-PMATRIX = r"\\begin{pmatrix} (.+?) \\end{pmatrix}"
 
 
 def vector(text: str) -> Any:
@@ -1219,7 +1115,7 @@ def vector(text: str) -> Any:
 
 
 def matrices(text: str) -> list[Any]:
-    rows = [inside.split(r" \\ ") for inside in re.findall(PMATRIX, text)]
+    rows = [inside.split(r" \\ ") for inside in re.findall(PARTS["MATRIX"], text)]
     return [np.array([[float(F(x)) for x in row.split(" & ")] for row in each]) for each in rows]
 
 
@@ -1268,19 +1164,18 @@ def equations(prompt: str) -> Any:
     return sum(solution) if "the sum " in prompt else solution
 
 
-FAMILIES["matrices"] = {
-    rf"A = {PMATRIX} and B = {PMATRIX}": lambda prompt, *_: {
+KINDS |= {
+    "two_matrices": lambda prompt, *_: {
         "the matrix": find_sum(prompt, *(ab := matrices(prompt))),
         "the matrix product AB": ab[0] @ ab[1],
         "the trace of the product AB": np.trace(ab[0] @ ab[1]),
         "the commutator": lambda: ab[0] @ ab[1] - ab[1] @ ab[0],
     },
-    r"\\begin{pmatrix} (\S+) & (\S+) \\\\ (\S+) & ([ktc]) \\end{pmatrix}": lambda prompt, a, b, c, k: (
+    "singular": lambda prompt, a, b, c, k: (
         F(find(r"pmatrix} (?:is|has the determinant) (-?\d+)", prompt) + b * c, a)
         * (2 if f"2{k}" in prompt else 1)
     ),
-    PMATRIX: one_matrix,
-    r"v = (\([-\d, ]+\)) and w = (\([-\d, ]+\))": lambda prompt, one, two: {
+    "vectors": lambda prompt, one, two: {
         "the vector ": find_sum(prompt, v := vector(one), w := vector(two)),
         "the dot product": v @ w,
         "the length of w": math.hypot(*w),
@@ -1289,15 +1184,9 @@ FAMILIES["matrices"] = {
         "the area": lambda: math.hypot(*np.cross(v, w)),
         "the orthogonal projection": w * (v @ w) / (w @ w),
     },
-    r".*[a-z] = -?\d+, .*[a-z] = -?\d+ and .*[a-z] = -?\d+": equations,
 }
 
 # --- complex numbers: those of Python
-
-ATOM = r"(?:\d+/\d+|\d+|\(\d+/\d+\))"
-REAL = rf"(?:(?:{ATOM}\*)?sqrt\(\d+\)(?:/\d+)?|{ATOM})"
-IMAGINARY = rf"(?:{REAL}\*?)?i(?![a-z])"
-Z = rf"(-?(?:{REAL} [-+] {IMAGINARY}|{IMAGINARY}|{REAL}))"
 
 
 def asked_of(z: complex, prompt: str) -> Any:
@@ -1356,8 +1245,8 @@ def radicals(prompt: str, n: int, right: int) -> Any:
     }
 
 
-FAMILIES["complex"] = {
-    rf"z = {Z} and w = {Z}": lambda prompt, one, two: {
+KINDS |= {
+    "two_numbers": lambda prompt, one, two: {
         "the number": find_sum(prompt, z := complex_of(one), w := complex_of(two)),
         "the product zw": z * w,
         "the real part of zw": (z * w).real,
@@ -1368,21 +1257,17 @@ FAMILIES["complex"] = {
         "the absolute value of zw": abs(z * w),
         "the absolute value of z/w": abs(z) / abs(w),
     },
-    r"z\^([346]) = (-?\d+)": radicals,
-    rf"z (?P<sign>plus|minus) (?P<k>\d) times its conjugate is (?P<right>{Z})|(?P<k2>\d) times its conjugate is (?P<sign2>added to|taken from) z, and the result is (?P<right2>{Z})": conjugated,
-    rf"\({Z}\)[zw] \+ \({Z}\)(?: =| takes z to) {Z}": lambda prompt, *abc: asked_of(
+    "linear_complex": lambda prompt, *abc: asked_of(
         (lambda a, b, c: (c - b) / a)(*map(complex_of, abc)), prompt
     ),
-    rf"has the square {Z}|the equation z\^2 = {Z} holds|complex number z leads to {Z}": lambda _, square: {
+    "square_roots": lambda _, square: {
         "with a positive real part": (z := cmath.sqrt(complex_of(square))),
         "the set of all complex numbers z": {z, -z},
         "the absolute value of z": abs(z),
     },
-    r"absolute value (?P<r>\d+) and the argument (?P<radians>\S+?)(?=[,.?]? |[,.?]?$)|lies (?P<r2>\d+) away from 0 .* direction of (?P<degrees>\d+) degrees|z = (?P<r3>(?:\d+\*)?)e\^\((?P<radians3>\S+?)\*i\)": polar,
-    r"i\^\d+": lambda prompt: sum(1j ** (int(n) % 4) for n in re.findall(r"i\^(\d+)", prompt)) + 0j,
-    r"([zxu]\^2.*?) = 0": zeros_of,
-    r"real part (-?\d+) and the imaginary part (-?\d+)": lambda prompt, a, b: asked_of(
-        complex(a, b), prompt
+    "powers_of_i": lambda prompt: (
+        sum(1j ** (int(n) % 4) for n in re.findall(r"i\^(\d+)", prompt)) + 0j
     ),
-    rf"z = {Z}": lambda prompt, text: asked_of(complex_of(text), prompt),
+    "by_parts": lambda prompt, a, b: asked_of(complex(a, b), prompt),
+    "one_number": lambda prompt, text: asked_of(complex_of(text), prompt),
 }
