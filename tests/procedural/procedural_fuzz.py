@@ -113,7 +113,7 @@ def code_rows(family: str, level: int, count: int, first: int = 0) -> list[Tally
             inputs = [
                 [
                     *task.inputs,
-                    *wide_inputs(family, task, Draw(f"wide/{family}/{level}/{n}"), WIDER),
+                    *wide_inputs(family, task, f"{level}/{n}", WIDER),
                 ]
                 for n, task in zip(seeds, tasks, strict=True)
             ]

@@ -6,11 +6,12 @@ An oracle beside the solutions and references of the templates, with which it sh
 
 from __future__ import annotations
 
+import random
 import re
 from calendar import monthrange
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, reduce
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Any
 
 from procedural_stages import (
@@ -33,7 +34,6 @@ from procedural_stages import (
 )
 
 from infinite_rl.procedural.code import CodingTask
-from infinite_rl.procedural.draw import Draw
 
 Solver = Callable[..., Any]
 FAR = float("inf")
@@ -726,221 +726,181 @@ ASCII_WORDS = (
 PRINTABLE = "".join(map(chr, range(32, 127)))
 
 
-def wide_inputs(family: str, task: CodingTask, draw: Draw, count: int) -> list[tuple[Any, ...]]:
-    """`count` tuples of arguments."""
-    return [wide(family, task, draw) for _ in range(count)]
+class Wide(random.Random):
+    """Draws arguments: small and large ones, those at the bounds, empty and repeated ones."""
 
+    def size(self, most: int) -> int:
+        return self.choice((0, 1, 2, self.randint(0, most), self.randint(0, most)))
 
-def wide(family: str, task: CodingTask, draw: Draw) -> tuple[Any, ...]:
-    if family in WIDE:
-        value = WIDE[family](task, draw)
-        return value if isinstance(value, tuple) else (value,)
-    return (numbers(draw, -LARGEST) if task.params[0][1] == "ints" else grid(draw, -LARGEST),)
+    def several(self, most: int, item: Callable[[], Any]) -> list[Any]:
+        """Up to `most` items and perhaps three repetitions, in any order."""
+        items = [item() for _ in range(self.size(most))]
+        if items and self.random() < 0.35:
+            items += self.choices(items, k=3)
+        return self.sample(items, len(items))
 
+    def text(self, letters: Sequence[str], most: int) -> str:
+        return "".join(self.choices(letters, k=self.size(most)))
 
-def size(draw: Draw, most: int) -> int:
-    return draw.pick((0, 1, 2, draw.below(most + 1), draw.below(most + 1)))
+    def integer(self, low: int = -LARGEST) -> int:
+        near = (self.randint(-12, 30), self.randint(-12, 30), self.randint(-300, 300))
+        bound = self.choice((-LARGEST, LARGEST, LARGEST - 1, 0, 1))
+        return max(low, self.choice((*near, self.randint(-LARGEST, LARGEST), bound)))
 
+    def integers(self, low: int = -LARGEST) -> list[int]:
+        return self.several(97 if self.random() < 0.03 else 14, lambda: self.integer(low))
 
-def several(draw: Draw, most: int, item: Callable[[], Any], again: float = 0.3) -> list[Any]:
-    """Up to `most` items and perhaps three repetitions."""
-    items = [item() for _ in range(size(draw, most))]
-    if items and draw.chance(again):
-        items += [draw.pick(items) for _ in range(3)]
-    return items
+    def grid(self, low: int = -LARGEST) -> list[list[int]]:
+        height, width, small = self.randint(1, 6), self.randint(1, 6), self.random() < 0.5
+        cells = (
+            max(low, self.randint(-4, 12)) if small else self.integer(low)
+            for _ in range(height * width)
+        )
+        return [list(islice(cells, width)) for _ in range(height)]
 
+    def links(self) -> list[tuple[Any, ...]]:
+        names = self.sample(NAMES, self.choice((0, self.randint(2, 7))))
+        names = sorted({*names, *self.sample("abcdef", self.randint(2, 6))})
+        most = (9, 9, LARGEST)
+        return self.several(
+            14, lambda: (*self.sample(names, 2), self.randint(1, self.choice(most)))
+        )
 
-def text_of(draw: Draw, letters: str, most: int) -> str:
-    return "".join(draw.pick(letters) for _ in range(size(draw, most)))
+    def span(self) -> list[int]:
+        near = self.randint(-10, 40)
+        start = min(self.choice((near, near, self.integer(10 - LARGEST))), LARGEST - 1)
+        return [start, min(start + self.randint(1, self.choice((1, 12, 12, LARGEST))), LARGEST)]
 
+    def day(self, years: Sequence[int]) -> str:
+        year, month = self.choice(years), self.choice((1, 2, 2, 12, self.randint(1, 12)))
+        last = monthrange(year, month)[1]
+        return f"{year}-{month:02}-{self.choice((1, last, last - 1, self.randint(1, last))):02}"
 
-def integer(draw: Draw, low: int) -> int:
-    """Small ones, large ones, and those at the bounds."""
-    small = (draw.between(-12, 30), draw.between(-12, 30), draw.between(-300, 300))
-    large = (draw.between(-LARGEST, LARGEST), draw.pick((-LARGEST, LARGEST, LARGEST - 1, 0, 1)))
-    return max(low, draw.pick(small + large))
+    def tree(self, depth: int) -> list[Any]:
+        return [
+            self.tree(depth - 1) if depth and self.random() < 0.4 else self.integer()
+            for _ in range(self.randrange(4))
+        ]
 
-
-def numbers(draw: Draw, low: int, most: int = 14) -> list[int]:
-    most = 97 if draw.chance(0.03) else most
-    return draw.shuffled(several(draw, most, lambda: integer(draw, low), 0.4))
-
-
-def grid(draw: Draw, low: int) -> list[list[int]]:
-    height, width, small = draw.between(1, 6), draw.between(1, 6), draw.chance(0.5)
-
-    def cell() -> int:
-        return max(low, draw.between(-4, 12)) if small else integer(draw, low)
-
-    return [[cell() for _ in range(width)] for _ in range(height)]
-
-
-def wide_records(task: CodingTask, draw: Draw) -> Any:
-    names = draw.some(NAMES, draw.between(1, 8))
-    return several(draw, 14, lambda: (draw.pick(names), integer(draw, -LARGEST)), 0.4)
-
-
-def wide_links(task: CodingTask, draw: Draw) -> Any:
-    names = draw.some(NAMES, draw.between(2, 7)) if draw.chance(0.6) else []
-    names = list(dict.fromkeys([*names, *draw.some("abcdef", draw.between(2, 6))]))
-
-    def link() -> tuple[Any, ...]:
-        length = draw.pick((draw.between(1, 9), draw.between(1, 9), draw.between(1, LARGEST)))
-        return (*draw.some(names, 2), length)
-
-    return several(draw, 14, link)
-
-
-def wide_spans(task: CodingTask, draw: Draw) -> Any:
-    def span() -> list[int]:
-        near, far = draw.between(-10, 40), integer(draw, 10 - LARGEST)
-        start = min(draw.pick((near, near, far)), LARGEST - 1)
-        short = draw.between(1, 12)
-        length = draw.pick((1, short, short, draw.between(1, LARGEST)))
-        return [start, min(start + length, LARGEST)]
-
-    return [list(one) for one in several(draw, 12, span)]
-
-
-def wide_clocks(task: CodingTask, draw: Draw) -> Any:
-    year, close = draw.between(2000, 2040), draw.chance(0.5)
-
-    def day() -> str:
-        this = year if close else draw.between(2000, 2040)
-        month = draw.pick((1, 2, 2, 12, draw.between(1, 12)))
-        last = monthrange(this, month)[1]
-        return f"{this}-{month:02}-{draw.pick((1, last, last - 1, draw.between(1, last))):02}"
-
-    def time() -> str:
-        return hhmm(draw.pick((0, 1, 719, 720, 1439, draw.below(1440))))
-
-    return several(draw, 12, time if "time of the day" in task.rules[0] else day)
-
-
-def wide_text(task: CodingTask, draw: Draw) -> Any:
-    if draw.chance(0.5):
-        words = (draw.pick(ASCII_WORDS) for _ in range(size(draw, 9)))
-        return draw.pick((" ", "  ", "")).join(words)
-    return text_of(draw, draw.pick((" aAbB", "aeiouAEIOUxyz ", PRINTABLE)), 40)
-
-
-def wide_pair(task: CodingTask, draw: Draw) -> Any:
-    letters = draw.pick(("ab", "abc", "abAB-_.", "ab?*", "ab?*.-_0123AB", PRINTABLE))
-    if len(task.params) == 1:
-        letters = draw.pick(("ab", "aab", "abAB-_.0")) if draw.chance(0.7) else letters
-        return text_of(draw, letters, 16)
-    first, second = text_of(draw, letters, 16), text_of(draw, letters, 16)
-    if draw.chance(0.5):
-        second = first[draw.below(3) :] + text_of(draw, letters, 5)
-    return (first[:6] if task.params[0][0] == "pattern" else first), second
-
-
-def wide_part(form: str, draw: Draw) -> str:
-    if match := re.match(RANGE, form):
-        first = draw.pick((draw.between(1, 30), draw.between(1, 3000)))
-        last = first + draw.pick((0, 1, draw.below(40)))
-        if "count down" in form and draw.chance(0.5):
-            first, last = last, first
-        return f"{first}{match[1]}{last}" if draw.chance(0.6) else str(first)
-    if match := re.match(REPEAT, form):
-        count, value = draw.between(1, 12), draw.between(1, 12)
-        return f"{count}{match[1]}{value}" if draw.chance(0.6) else str(draw.between(1, 99999))
-    if "a duration" in form:
-        units = draw.some(re.findall(r"(\w) for \w+", form), draw.between(1, 3))
-        zeros = ("", "0", "1")
-        return "".join(f"{draw.pick((0, 7, draw.below(10)))}{draw.pick(zeros)}{u}" for u in units)
-    if "Roman" in form:
-        n, text = draw.between(1, 89), ""
-        for sign, value in ROMAN:
-            text, n = text + sign * (n // value), n % value
+    def bracketed(self, opening: str, closing: str, depth: int = 4) -> str:
+        text = str(self.randrange(10))
+        for _ in range(self.randrange(4)):
+            inner = depth and self.random() < 0.6 and self.bracketed(opening, closing, depth - 1)
+            text += f"{opening}{inner}{closing}" if inner else str(self.randrange(10))
         return text
-    if match := re.match(BASE, form):
-        base = int(match[1])
-        rest = "".join(str(draw.below(base)) for _ in range(draw.below(6)))
-        return str(draw.between(1, base - 1)) + rest
-    if match := re.match(BRACKETS, form):
-        return bracketed(draw, match[1], match[2], 4)
-    signs = "".join(operators_of(form))
-    if "postfix" in form:
-        return postfixed(draw, signs, 3)
-    return expression(draw, signs, 3, "round brackets" in form)
+
+    def postfixed(self, signs: str, depth: int = 3) -> str:
+        if depth == 0 or self.random() < 0.3:
+            return str(self.randint(1, 9))
+        pair = [self.postfixed(signs, depth - 1) for _ in "ab"]
+        return "".join([*pair, self.choice(signs)])
+
+    def expression(self, signs: str, brackets: bool, depth: int = 3) -> str:
+        inner = brackets and depth and self.random() < 0.3
+        term = f"({self.expression(signs, brackets, depth - 1)})" if inner else ""
+        term = term or str(self.randint(1, self.choice((9, 99))))
+        if self.random() < 0.35:
+            return term
+        return term + self.choice(signs) + self.expression(signs, brackets, depth)
+
+    def part(self, form: str) -> str:
+        """A part of a line in a small language."""
+        if match := re.match(RANGE, form):
+            first = self.randint(1, self.choice((30, 3000)))
+            ends = [first, first + self.choice((0, 1, self.randrange(40)))]
+            if "count down" in form:
+                self.shuffle(ends)
+            return match[1].join(map(str, ends[: self.choice((1, 2, 2))]))
+        if match := re.match(REPEAT, form):
+            pair = f"{self.randint(1, 12)}{match[1]}{self.randint(1, 12)}"
+            return self.choice((pair, pair, str(self.randint(1, 99999))))
+        if "a duration" in form:
+            units = re.findall(r"(\w) for \w+", form)
+            used = self.sample(units, self.randint(1, 3))
+            return "".join(f"{self.randrange(10)}{self.choice(('', '0', '1'))}{u}" for u in used)
+        if "Roman" in form:
+            n, text = self.randint(1, 89), ""
+            for sign, value in ROMAN:
+                text, n = text + sign * (n // value), n % value
+            return text
+        if match := re.match(BASE, form):
+            digits = "01234567"[: int(match[1])]
+            return self.choice(digits[1:]) + self.text(digits, 5)
+        if match := re.match(BRACKETS, form):
+            return self.bracketed(match[1], match[2])
+        signs = "".join(operators_of(form))
+        if "postfix" in form:
+            return self.postfixed(signs)
+        return self.expression(signs, "round brackets" in form)
+
+    def line(self, rule: str) -> str:
+        separator, form = form_of(rule)
+        read_part = part_reader(form)
+        while True:
+            parts = [self.part(form) for _ in range(self.randint(1, 5))]
+            values = [n for text in parts for n in read_part(text)]
+            if all(0 <= n <= LARGEST for n in values) and len(values) <= 100:
+                return separator.join(parts)
+
+    def pair(self, names: list[str]) -> tuple[str, ...]:
+        sets = ("ab", "abc", "abAB-_.", "ab?*", "ab?*.-_0123AB", PRINTABLE)
+        if len(names) == 1:
+            letters = self.choice((*sets, *["ab", "aab", "abAB-_.0"] * 5))
+            return (self.text(letters, 16),)
+        letters = self.choice(sets)
+        first, second = self.text(letters, 16), self.text(letters, 16)
+        if self.random() < 0.5:
+            second = first[self.randrange(3) :] + self.text(letters, 5)
+        return (first[:6] if names[0] == "pattern" else first), second
 
 
-def bracketed(draw: Draw, opening: str, closing: str, depth: int) -> str:
-    text = str(draw.below(10))
-    for _ in range(draw.below(4)):
-        inner = bracketed(draw, opening, closing, depth - 1) if depth and draw.chance(0.6) else ""
-        text += f"{opening}{inner}{closing}" if inner else str(draw.below(10))
-    return text
+def wide_inputs(family: str, task: CodingTask, key: str, count: int) -> list[tuple[Any, ...]]:
+    """`count` tuples of arguments."""
+    draw, rule = Wide(f"{family}/{key}"), (*task.rules, "")[0]
+    (name, kind), *more = task.params
 
+    def wide() -> Any:
+        if family == "records":
+            names = draw.sample(NAMES, draw.randint(1, 8))
+            return draw.several(14, lambda: (draw.choice(names), draw.integer()))
+        if family == "clocks" and "time of the day" in rule:
+            times = (0, 1, 719, 720, 1439, *draw.sample(range(1440), 5))
+            return draw.several(12, lambda: hhmm(draw.choice(times)))
+        if family == "clocks":
+            years = [draw.randint(2000, 2040)] if draw.random() < 0.5 else range(2000, 2041)
+            return draw.several(12, lambda: draw.day(years))
+        if family == "strings" and draw.random() < 0.5:
+            return draw.choice((" ", "  ", "")).join(draw.choices(ASCII_WORDS, k=draw.size(9)))
+        if family == "strings":
+            return draw.text(draw.choice((" aAbB", "aeiouAEIOUxyz ", PRINTABLE)), 40)
+        if family == "machines" and kind == "text":
+            letters = re.findall(r"`(.)` [a-z]", task.instructions[0])
+            letters = ["#", "."] if name == "row" else letters
+            return draw.text(draw.choice(([draw.choice(letters)], *[letters] * 4)), 30)
+        if kind == "int" and more:  # a range
+            low = draw.choice((1, draw.randint(1, 50), draw.randint(1, 1200)))
+            return low, low + draw.choice((-draw.randrange(low), 0, 1, draw.randrange(150)))
+        if kind == "int":
+            most = (12, 40) if family == "recursion" else (100, 5000, LARGEST)
+            return draw.choice((0, 1, 2, most[-1], *(draw.randint(0, n) for n in most)))
+        if kind == "ints" and family in ("recursion", "machines"):
+            return draw.integers(
+                0 if family == "machines" else 1 if "positive" in rule else -LARGEST
+            )
+        if kind == "grid" and family == "recursion":
+            return draw.grid(draw.choice((0, -LARGEST)))
+        return {
+            "ints": draw.integers,
+            "grid": draw.grid,
+            "links": draw.links,
+            "spans": lambda: draw.several(12, draw.span),
+            "nested": lambda: draw.tree(draw.randint(1, 8)),
+            "text": lambda: (
+                draw.line(rule)
+                if family == "parsing"
+                else draw.pair([each for each, _ in task.params])
+            ),
+        }[kind]()
 
-def postfixed(draw: Draw, signs: str, depth: int) -> str:
-    if depth == 0 or draw.chance(0.3):
-        return str(draw.between(1, 9))
-    return postfixed(draw, signs, depth - 1) + postfixed(draw, signs, depth - 1) + draw.pick(signs)
-
-
-def expression(draw: Draw, signs: str, depth: int, brackets: bool) -> str:
-    def term() -> str:
-        if brackets and depth and draw.chance(0.3):
-            return f"({expression(draw, signs, depth - 1, brackets)})"
-        return str(draw.pick((draw.between(1, 9), draw.between(1, 99))))
-
-    return term() + "".join(draw.pick(signs) + term() for _ in range(draw.below(4)))
-
-
-def wide_line(task: CodingTask, draw: Draw) -> Any:
-    separator, form = form_of(task.rules[0])
-    part = part_reader(form)
-    while True:
-        parts = [wide_part(form, draw) for _ in range(draw.between(1, 5))]
-        values = [n for text in parts for n in part(text)]
-        if all(0 <= n <= LARGEST for n in values) and len(values) <= 100:
-            return separator.join(parts)
-
-
-def wide_integers(task: CodingTask, draw: Draw) -> Any:
-    if len(task.params) == 1:
-        return draw.pick((0, 1, draw.below(100), draw.below(5000), draw.below(LARGEST), LARGEST))
-    a = draw.pick((1, draw.between(1, 50), draw.between(1, 1200)))
-    return a, a + draw.pick((-draw.below(a), 0, 1, draw.below(150)))
-
-
-def wide_recursion(task: CodingTask, draw: Draw) -> Any:
-    kind, low = task.params[0][1], 1 if "positive integers" in task.rules[0] else -LARGEST
-    if kind == "int":
-        return draw.pick((0, 1, 2, draw.below(12), draw.below(41)))
-    if kind == "ints":
-        return numbers(draw, low)
-    if kind == "nested":
-        return tree(draw, draw.between(1, 8))
-    return grid(draw, 0 if draw.chance(0.5) else -LARGEST)
-
-
-def tree(draw: Draw, depth: int) -> list[Any]:
-    return [
-        tree(draw, depth - 1) if depth and draw.chance(0.4) else integer(draw, -LARGEST)
-        for _ in range(draw.below(4))
-    ]
-
-
-def wide_machines(task: CodingTask, draw: Draw) -> Any:
-    name = task.params[0][0]
-    if name == "arrivals":
-        return numbers(draw, 0)
-    letters = "#." if name == "row" else "".join(re.findall(r"`(.)` [a-z]", task.instructions[0]))
-    return draw.pick(letters) * size(draw, 30) if draw.chance(0.2) else text_of(draw, letters, 30)
-
-
-WIDE: Mapping[str, Callable[[CodingTask, Draw], Any]] = {
-    "records": wide_records,
-    "graphs": wide_links,
-    "intervals": wide_spans,
-    "clocks": wide_clocks,
-    "strings": wide_text,
-    "texts": wide_pair,
-    "parsing": wide_line,
-    "integers": wide_integers,
-    "recursion": wide_recursion,
-    "machines": wide_machines,
-}
+    values = [wide() for _ in range(count)]
+    return [value if isinstance(value, tuple) else (value,) for value in values]
