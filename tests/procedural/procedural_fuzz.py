@@ -59,28 +59,8 @@ def run(case):
 
 print(json.dumps([run(case) for case in json.load(sys.stdin)]))
 """
-JAVASCRIPT = """
-const cases = JSON.parse(require('fs').readFileSync(0, 'utf8'));
-const exact = (key, value) => {
-  if (value === undefined || Object.is(value, -0)) return String(value) + ' or -0';
-  return typeof value === 'number' && !Number.isSafeInteger(value) ? `unsafe ${value}` : value;
-};
-const run = ({ code, name, inputs }) => {
-  const call = new Function(`${code}\\nreturn ${name};`)();
-  return inputs.map((arguments) => {
-    const before = JSON.stringify(arguments);
-    let result;
-    try {
-      result = call(...arguments);
-    } catch (error) {
-      result = `raised ${error}`;
-    }
-    return JSON.stringify(arguments) === before ? result : 'changed its arguments';
-  });
-};
-console.log(JSON.stringify(cases.map(run), exact));
-"""
-DRIVERS = {"python": PYTHON, "javascript": JAVASCRIPT}
+HERE = Path(__file__)
+DRIVERS = {"python": PYTHON, "javascript": HERE.with_suffix(".js").read_text("utf-8")}
 
 
 @dataclass
@@ -196,36 +176,20 @@ def all_rows(coding: int, math: int) -> Iterator[Tally]:
             yield from code_rows(family, level, coding)
 
 
-HEAD = """# Procedural rows against the oracles
-
-    python tests/procedural/procedural_fuzz.py -o docs/results/procedural.md
-
-{rows:,} rows: {inputs:,} inputs and derived answers, **{wrong} disagreements**; {seconds:.0f} s of
-CPU on {machine}, Python {version}.
-
-A coding row's reference solution runs in the sandbox, on the row's own inputs and on {wider} wider
-ones that its prompt allows: longer names, Unicode, names of built-in properties, negative and large
-numbers, empty and repeated entries. An oracle that reads the prompt's sentences and shares no code
-with the templates must give the same values; on the row's own inputs so must the row's
-tests. A changed argument, -0 and an integer beyond 2^53 count as disagreements. A mathematical
-row's answer is derived again from the words and numbers of its prompt: by brute force, exact
-fractions or numerical evaluation. A prompt that the oracle cannot read counts as a disagreement.
-
-| task | family | level | rows | inputs | disagreements | CPU s |
-|---|---|---|---|---|---|---|
-"""
-
-
 def page(tallies: Sequence[Tally]) -> str:
     """The results as a page of documentation."""
-    head = HEAD.format(
-        rows=sum(tally.rows for tally in tallies),
-        inputs=sum(tally.inputs for tally in tallies),
-        wrong=sum(len(tally.disagreements) for tally in tallies),
-        seconds=sum(tally.seconds for tally in tallies),
-        machine=f"{os.cpu_count()} shared cores ({platform.machine()})",
-        version=platform.python_version(),
-        wider=WIDER,
+    head = (
+        HERE.with_suffix(".md")
+        .read_text("utf-8")
+        .format(
+            rows=sum(tally.rows for tally in tallies),
+            inputs=sum(tally.inputs for tally in tallies),
+            wrong=sum(len(tally.disagreements) for tally in tallies),
+            seconds=sum(tally.seconds for tally in tallies),
+            machine=f"{os.cpu_count()} shared cores ({platform.machine()})",
+            version=platform.python_version(),
+            wider=WIDER,
+        )
     )
     return head + "\n".join(tally.line() for tally in tallies) + "\n"
 
