@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from textwrap import indent
@@ -37,38 +37,35 @@ def compiled(parameters: str, body: str, helpers: str = "") -> Callable[..., Any
 class Step:
     """One stage of a computation.
 
-    `instruction` is an imperative ("keep the even ones"). `python` and `javascript` are an
-    expression in `IT`, the value so far, or several lines that assign `OUT`, whose name is
-    `variable`. The last step of a task has the kind of value that it `returns`, and perhaps an
-    `explanation`. `unguarded` is what it asks of values for which the solution needs the step
-    before it.
+    `instruction` is an imperative ("keep the even ones"). `code` and `helpers` are by language:
+    an expression in `IT`, the value so far, or several lines that assign `OUT`, whose name is
+    `variable`; and the functions that it calls. The last step of a task has the kind of value that
+    it `returns`, and perhaps an `explanation`. `unguarded` is what it asks of values for which the
+    solution needs the step before it.
     """
 
     instruction: str
-    python: str
-    javascript: str
+    code: Mapping[str, str]
+    helpers: Mapping[str, Sequence[str]]
     variable: str = "result"
     returns: str = ""
     explanation: str = ""
-    helpers_python: tuple[str, ...] = ()
-    helpers_javascript: tuple[str, ...] = ()
     unguarded: Callable[[Any], Any] | None = None
 
     @cached_property
     def result(self) -> Callable[[Any], Any]:
         """What the step makes of a value."""
-        helpers = joined_helpers(self.helpers_python, "python")
-        return compiled("IT", body_of([self], "IT", "python"), helpers)
+        return compiled("IT", body_of([self], "IT", PYTHON), joined_helpers([self], PYTHON))
 
     def texts(self, name: str) -> dict[str, str]:
         """The texts as parameters of a template: instruction, both solutions, kind of value."""
-        solutions = {f"{name}_py": self.python, f"{name}_js": self.javascript}
-        return {name: self.instruction, **solutions, f"{name}_type": self.returns}
+        code = {f"{name}_{DIALECTS[language].key}": text for language, text in self.code.items()}
+        return {name: self.instruction, **code, f"{name}_type": self.returns}
 
 
 @dataclass(frozen=True)
 class CodingTask:
-    """A function to write: its story, instructions, both solutions and inputs.
+    """A function to write: its story, instructions, inputs, and the solutions by language.
 
     `params` are names and kinds. `instructions` are imperatives, the last of which names the value
     to return. `inputs` are argument tuples, the discriminating ones first. `plan` explains the
@@ -82,18 +79,16 @@ class CodingTask:
     instructions: tuple[str, ...]
     rules: tuple[str, ...]
     plan: tuple[str, ...]
-    python: str
-    javascript: str
+    code: Mapping[str, str]
+    helpers: Mapping[str, str]
     inputs: tuple[tuple[Any, ...], ...]
-    helpers_python: str = ""
-    helpers_javascript: str = ""
     steps: tuple[Step, ...] = ()
 
     @cached_property
     def result(self) -> Callable[..., Any]:
         """What the function returns."""
         names = ", ".join(name for name, _ in self.params)
-        return compiled(names, self.python, self.helpers_python)
+        return compiled(names, self.code[PYTHON], self.helpers[PYTHON])
 
 
 @dataclass(frozen=True)
@@ -101,16 +96,18 @@ class Dialect:
     """What differs between the two languages."""
 
     title: str
+    key: str  # its field of a row
     null: str
     comment: str
     test: str
     helper_gap: str
 
 
+PYTHON, JAVASCRIPT = "python", "javascript"
 DIALECTS = {
-    "python": Dialect("Python", "None", "#", "assert {} == {}", "\n\n\n"),
-    "javascript": Dialect(
-        "JavaScript", "null", "//", "require('assert').deepStrictEqual({}, {});", "\n\n"
+    PYTHON: Dialect("Python", "py", "None", "#", "assert {} == {}", "\n\n\n"),
+    JAVASCRIPT: Dialect(
+        "JavaScript", "js", "null", "//", "require('assert').deepStrictEqual({}, {});", "\n\n"
     ),
 }
 
@@ -178,22 +175,17 @@ class Family:
         drawn = draw_parameters(draw, row.fields.get("draw", ""), parameters)
         return Step(
             row.text("say", drawn),
-            row.text("py", drawn),
-            row.text("js", drawn),
+            codes(row, drawn),
+            self._helpers(row, drawn),
             row.text("out", drawn) or "result",
             row.text("type", drawn),
             row.text("how", drawn),
-            *self._helpers(row, drawn),
         )
 
-    def _helpers(self, row: Row, parameters: Parameters) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The helpers that a row uses, in Python and JavaScript."""
-        used = [self.row(name) for name in row.text("use", parameters).split()]
-        python, javascript = (
-            tuple(filter(None, (helper.text(key, parameters) for helper in used)))
-            for key in ("py", "js")
-        )
-        return python, javascript
+    def _helpers(self, row: Row, parameters: Parameters) -> dict[str, list[str]]:
+        """The helpers that a row uses, by language."""
+        used = [codes(self.row(name), parameters) for name in row.text("use", parameters).split()]
+        return {language: [one[language] for one in used if one[language]] for language in DIALECTS}
 
     def task(
         self,
@@ -221,30 +213,23 @@ class Family:
             for line in row.lines("rule", parameters)
         )
         params = tuple((one, kind) for one, kind in map(str.split, row.lines("par", parameters)))
-        plan, instructions = row.lines("plan", parameters), row.lines("say", parameters)
-        helpers = self._helpers(solution, parameters)
-        solutions = [solution.text(key, parameters) for key in ("py", "js")]
-        if steps:
-            plan = (*plan_sentences(row, steps), *plan)
-            instructions = tuple(step.instruction for step in steps)
-            helpers = (
-                tuple(helper for step in steps for helper in step.helpers_python),
-                tuple(helper for step in steps for helper in step.helpers_javascript),
-            )
-            solutions = [body_of(steps, params[0][0], language) for language in DIALECTS]
+        users: Sequence[Step] = steps
+        if not steps:
+            users = [Step("", codes(solution, parameters), self._helpers(solution, parameters))]
         task = CodingTask(
             name=function,
             params=params,
             returns=row.text("type", parameters),
             story=story,
-            instructions=instructions,
+            instructions=tuple(step.instruction for step in steps) or row.lines("say", parameters),
             rules=rules,
-            plan=plan,
-            python=solutions[0],
-            javascript=solutions[1],
+            plan=(*(plan_sentences(row, steps) if steps else ()), *row.lines("plan", parameters)),
+            code={
+                language: body_of(steps, params[0][0], language) if steps else text
+                for language, text in users[0].code.items()
+            },
+            helpers={language: joined_helpers(users, language) for language in DIALECTS},
             inputs=tuple(edges),
-            helpers_python=joined_helpers(helpers[0], "python"),
-            helpers_javascript=joined_helpers(helpers[1], "javascript"),
             steps=tuple(steps),
         )
         return with_inputs(draw, task, draw_input) if draw_input else task
@@ -263,6 +248,11 @@ class Family:
         return self.task(draw, "pipeline", parameters, edges, draw_input, steps=steps)
 
 
+def codes(row: Row, parameters: Parameters) -> dict[str, str]:
+    """The code of a row by language."""
+    return {name: row.text(dialect.key, parameters) for name, dialect in DIALECTS.items()}
+
+
 # --- a computation from steps
 
 PROMPT = Family("prompt")  # what all families share
@@ -270,10 +260,10 @@ PROMPT = Family("prompt")  # what all families share
 
 def body_of(steps: Sequence[Step], start: str, language: str) -> str:
     """The lines of a function that does the steps in order and returns the last result."""
-    lines, current, end = [], start, "" if language == "python" else ";"
-    assign = "{} = {}" if language == "python" else "const {} = {};"
+    lines, current, end = [], start, "" if language == PYTHON else ";"
+    assign = "{} = {}" if language == PYTHON else "const {} = {};"
     for step in steps:
-        template = step.python if language == "python" else step.javascript
+        template = step.code[language]
         out = identifier(step.variable, language)
         code = template.replace("IT", current).replace("OUT", out)
         if "OUT" in template:
@@ -288,7 +278,7 @@ def body_of(steps: Sequence[Step], start: str, language: str) -> str:
 def identifier(name: str, language: str) -> str:
     """A name in the language's manner: snake_case or camelCase."""
     first, *rest = name.split("_")
-    return name if language == "python" else first + "".join(word.capitalize() for word in rest)
+    return name if language == PYTHON else first + "".join(word.capitalize() for word in rest)
 
 
 def run(steps: Sequence[Step], value: Any) -> Any:
@@ -298,9 +288,10 @@ def run(steps: Sequence[Step], value: Any) -> Any:
     return value
 
 
-def joined_helpers(helpers: Iterable[str], language: str) -> str:
-    """Helpers, each once, imports first."""
-    ordered = sorted(dict.fromkeys(helpers), key=lambda text: not text.startswith("from"))
+def joined_helpers(steps: Iterable[Step], language: str) -> str:
+    """The helpers of the steps, each once, imports first."""
+    helpers = dict.fromkeys(helper for step in steps for helper in step.helpers[language])
+    ordered = sorted(helpers, key=lambda text: not text.startswith("from"))
     return DIALECTS[language].helper_gap.join(ordered)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .code import CodingTask, Family
+from .code import JAVASCRIPT, PYTHON, CodingTask, Family
 from .draw import Draw
 
 
@@ -27,9 +27,11 @@ def search(draw: Draw, level: int) -> CodingTask:
         return low, low + draw.between(5, 60 + 40 * level)
 
     conditions = [
-        (one.instruction.split("\n")[0], one.python, one.javascript)
-        if sign
-        else (one.instruction.split("\n")[1], f"not ({one.python})", f"!({one.javascript})")
+        (
+            one.instruction.split("\n")[0 if sign else 1],
+            one.code[PYTHON] if sign else f"not ({one.code[PYTHON]})",
+            one.code[JAVASCRIPT] if sign else f"!({one.code[JAVASCRIPT]})",
+        )
         for one, sign in pairs
     ]
     wordings, python, javascript = zip(*conditions, strict=True)
@@ -55,7 +57,7 @@ def follow(draw: Draw, level: int) -> CodingTask:
         **p,
         "rounds": rounds,
         "stop": stop,
-        "keeps": "path" in result.python,
+        "keeps": "path" in result.code[PYTHON],
         **result.texts("result"),
     }
     edges = [(0,), (1,), (p["m"],), (p["bound"],)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .code import CodingTask, Family
+from .code import JAVASCRIPT, PYTHON, CodingTask, Family
 from .draw import Draw
 
 
@@ -18,27 +18,21 @@ def counter(draw: Draw, level: int) -> CodingTask:
     letters = draw.some("abcdxyz", len(rows))
     start, bound = draw.between(0, 9), draw.between(18, 40)
     report = FAMILY.draw_texts(draw, "counter report")
-    effects = {
-        letter: FAMILY.step(draw, row, **shared) for letter, row in zip(letters, rows, strict=True)
-    }
-    python = [
-        f'    elif command == "{letter}":\n        {effect.python}'
-        for letter, effect in effects.items()
-    ]
-    javascript = [
-        f"  else if (command === '{letter}') {effect.javascript};"
-        for letter, effect in effects.items()
-    ]
+    effects = list(zip(letters, (FAMILY.step(draw, row, **shared) for row in rows), strict=True))
     parameters = {
         **report,
         "level": level,
         "start": start,
         "bound": bound,
-        "meanings": "; ".join(
-            f"`{letter}` {effect.instruction}" for letter, effect in effects.items()
-        ),
-        "branches_py": "\n".join(python).replace("elif", "if", 1),
-        "branches_js": "\n".join(javascript).replace("else if", "if", 1),
+        "meanings": "; ".join(f"`{letter}` {effect.instruction}" for letter, effect in effects),
+        "branches_py": "\n".join(
+            f'    elif command == "{letter}":\n        {effect.code[PYTHON]}'
+            for letter, effect in effects
+        ).replace("elif", "if", 1),
+        "branches_js": "\n".join(
+            f"  else if (command === '{letter}') {effect.code[JAVASCRIPT]};"
+            for letter, effect in effects
+        ).replace("else if", "if", 1),
     }
     edges = [("",), (letters[0],), (letters[1] * 3,)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from textwrap import indent
 from typing import Any
 
 from .. import layout
@@ -58,10 +59,8 @@ def as_function(draw: Draw, task: CodingTask, language: str, cases: list[Case]) 
 def function_code(task: CodingTask, language: str) -> str:
     """The solution: helpers, and the function."""
     python = language == "python"
-    helpers = task.helpers_python if python else task.helpers_javascript
-    body = (task.python if python else task.javascript).split("\n")
-    width = 4 if python else 2
-    indented = "\n".join(" " * width + line if line else line for line in body)
+    helpers, width = task.helpers[language], 4 if python else 2
+    indented = indent(task.code[language], " " * width)
     head = f"{helpers}{DIALECTS[language].helper_gap}" if helpers else ""
     if python:
         return f"{head}def {signature(task, language)}:\n{indented}"
@@ -244,7 +243,9 @@ def program_code(task: CodingTask, language: str) -> str:
     name, kind = identifier(task.name, language), task.params[0][1]
     function, is_list = function_code(task, language), task.returns in ("ints", "words")
     if language == "python":
-        imports = "import sys\n" if task.helpers_python.startswith("from") else "import sys\n\n\n"
+        imports = (
+            "import sys\n" if task.helpers["python"].startswith("from") else "import sys\n\n\n"
+        )
         result = f"{'*' if is_list else ''}{name}({kind_text(kind, 'pyin')})"
         return f"{imports}{function}\n\n\nprint({result})"
     call = f"{name}({kind_text(kind, 'jsin')})"

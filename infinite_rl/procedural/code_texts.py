@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from .code import CodingTask, Family, Step, run, with_inputs
+from .code import JAVASCRIPT, PYTHON, CodingTask, Family, Step, run, with_inputs
 from .code_tables import fill
 from .draw import Draw
 from .templates import listing
@@ -41,15 +41,20 @@ def make(draw: Draw, level: int) -> CodingTask:
 
 def after(steps: list[Step], task: CodingTask) -> CodingTask:
     """The task on texts that go through the steps first."""
-    pairs = [(name, step) for step in steps for name, _ in task.params]
-    python = [f"{name} = {step.python.replace('IT', name)}\n" for name, step in pairs]
-    javascript = [f"{name} = {step.javascript.replace('IT', name)};\n" for name, step in pairs]
+    ends = {PYTHON: "\n", JAVASCRIPT: ";\n"}
+    lines = {
+        language: "".join(
+            f"{name} = {step.code[language].replace('IT', name)}{end}"
+            for step in steps
+            for name, _ in task.params
+        )
+        for language, end in ends.items()
+    }
     return replace(
         task,
         instructions=(*(step.instruction for step in steps), *task.instructions),
         plan=("The texts are cleaned up first, as described.", *task.plan),
-        python="".join(python) + task.python,
-        javascript="".join(javascript) + task.javascript,
+        code={language: before + task.code[language] for language, before in lines.items()},
     )
 
 

@@ -286,11 +286,9 @@ def test_a_constant_result_and_an_idle_step_are_not_discriminating() -> None:
     draw = Draw("idle")
     tasks = [CODING["sequences"](draw, 2) for _ in range(30)]
     task = next(task for task in tasks if has_discriminating_inputs(task))
-    idle = Step("do nothing", "IT", "IT")
+    idle = Step("do nothing", dict.fromkeys(LANGUAGES, "IT"), dict.fromkeys(LANGUAGES, ()))
     assert not has_discriminating_inputs(replace(task, steps=(idle, *task.steps)))
-    assert not has_discriminating_inputs(
-        replace(task, steps=(), python="return 0", helpers_python="")
-    )
+    assert not has_discriminating_inputs(replace(task, steps=(), code={"python": "return 0"}))
 
 
 def test_every_row_of_the_coding_tables_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
