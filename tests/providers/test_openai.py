@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -142,7 +140,7 @@ def test_an_answer_without_text_names_its_reason_and_its_usage(service: Service)
     assert_none(faults)
 
 
-def test_a_refused_prompt_ends_no_run(service: Service) -> None:
+def test_a_missing_model_and_a_refused_prompt_say_so(service: Service) -> None:
     flagged = {"reasons": ["x"], "flagged_input": "prompt"}
     replies = (
         oas.error(400, "This is too long.", "context_length_exceeded"),
@@ -152,7 +150,9 @@ def test_a_refused_prompt_ends_no_run(service: Service) -> None:
         oas.error(403, "Flagged.", 403, metadata=flagged),
     )
     cases = [(reply, "refused the prompt") for reply in replies]
-    assert_none(service.faults(NoCompletion, *cases))
+    faults = service.faults(NoCompletion, *cases)
+    said = "has no model some-model at this address (404: No.); choose another with --model_name"
+    assert_none(faults + service.faults(ProviderRefused, (oas.error(404, "No."), said)))
 
 
 # Failures
@@ -242,14 +242,7 @@ def test_any_other_refusal_quotes_the_server(service: Service) -> None:
     assert_none(service.faults(ProviderRefused, *cases))
 
 
-def test_a_missing_model_gives_one_clear_line() -> None:
-    with oas.OpenAIServer(lambda _: "hello", models=["known"]) as server:
-        provider = OpenAICompatibleProvider("unknown", api_key=oas.KEY, base_url=server.base_url)
-        with pytest.raises(ProviderRefused, match="has no model unknown .*--model_name"):
-            provider.complete("", "prompt", 1)
-
-
-# The key, the package
+# The key
 
 
 def test_a_refused_key_says_which_variable_to_mend(
@@ -275,17 +268,3 @@ def test_only_openai_itself_must_have_a_key() -> None:
     with oas.OpenAIServer(lambda _: "none of it", key=None) as server:
         provider = OpenAICompatibleProvider("m", base_url=server.base_url)
         assert provider.complete("", "prompt", 1).text == "none of it"
-
-
-def test_a_missing_package_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without_openai(name: str, *arguments: Any, **more: Any) -> Any:
-        if name == "openai":
-            raise ModuleNotFoundError("No module named 'openai'", name="openai")
-        return real(name, *arguments, **more)
-
-    monkeypatch.delitem(sys.modules, "openai", raising=False)
-    monkeypatch.setattr(builtins, "__import__", without_openai)
-    with pytest.raises(ProviderRefused, match=r"pip install 'infinite-rl\[openai\]'"):
-        OpenAICompatibleProvider("m", api_key=oas.KEY)
