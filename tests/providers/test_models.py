@@ -40,37 +40,34 @@ def test_the_default_and_the_second_model_can_be_called() -> None:
         assert not row.shut_down or MODELS[known_as(row.instead)].shut_down is None
 
 
-@pytest.mark.parametrize(
-    ("model", "thinking", "near"),
-    [
-        ("gemini-3.6-flash", "minimal", "low"),
-        ("gemini-2.5-flash", "off", "low"),
-        ("gemini-2.5-flash", 5000, "medium"),
-    ],
-)
 def test_the_solver_thinks_as_near_as_it_can_to_what_its_author_is_asked(
     tmp_path: Path,
     service: gemini.GeminiServer,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-    model: str,
-    thinking: str | int,
-    near: str,
 ) -> None:
     task = render("What is 1 + 1?", "2", tagged("2"))
     monkeypatch.setattr(service, "_answer", lambda _: gemini.text(task))
-    for named in ("", DEFAULT_MODEL):
-        folder, caught = tmp_path / f"of{named}", len(service.requests)
+    for number, (model, thinking, near, solver) in enumerate(
+        (
+            ("gemini-3.6-flash", "minimal", "low", ""),
+            ("gemini-3.6-flash", "minimal", "low", DEFAULT_MODEL),
+            ("gemini-2.5-flash", "off", "low", ""),
+            ("gemini-2.5-flash", 5000, "medium", ""),
+        )
+    ):
+        caplog.clear()
+        service.exchanges.clear()
         with caplog.at_level(logging.WARNING, "infinite_rl"):
-            make(model, 1, folder, thinking=thinking, verify=2, verify_model=named)
+            folder = tmp_path / str(number)
+            make(model, 1, folder, thinking=thinking, verify=2, verify_model=solver)
         sent = {
             request.model: request.body["generationConfig"]["thinkingConfig"]
-            for request in service.requests[caught:]
+            for request in service.requests
         }
         assert sent.pop(model) and sent == {DEFAULT_MODEL: {"thinkingLevel": near.upper()}}
         line = f"{DEFAULT_MODEL} thinks {near!r}, the nearest that it has to --thinking {thinking}"
         assert caplog.messages.count(line) == 1
-        caplog.clear()
 
 
 def test_a_way_to_think_is_refused_in_the_name_of_the_model_that_was_asked_for(
@@ -83,7 +80,14 @@ def test_a_way_to_think_is_refused_in_the_name_of_the_model_that_was_asked_for(
     assert not service.exchanges
 
 
-def test_nothing_is_guessed_for_a_model_that_is_not_known() -> None:
+def test_what_the_table_knows_of_a_model_is_warned_of_once() -> None:
+    models = ["gemini-3.8-flash", "gemini-3.8-flash", "gemini-3.1-pro-preview"]
+    (line,) = warnings_of(models, 0.7, NOVEMBER)
+    assert line == "gemini-3.8-flash does not heed --temperature: it is deprecated for this model"
+    assert warnings_of(models, None, NOVEMBER) == []
+    (line,) = warnings_of(["gemini-3.7-flash"], day=NOVEMBER)
+    assert "is answered by gemini-3.8-flash" in line
+    # Nothing is guessed for a model that is not in the table.
     assert other_model("Qwen/Qwen3-8B") == other_model("") == ""
     check_available("Qwen/Qwen3-8B", NOVEMBER)
     assert warnings_of(["Qwen/Qwen3-8B"], 0.7, NOVEMBER) == []
@@ -111,54 +115,33 @@ def test_a_model_that_is_shut_down_is_refused_with_those_to_use() -> None:
         check_available(name, date.fromisoformat(day) - timedelta(days=1))
 
 
-@pytest.mark.parametrize(
-    ("name", "near"),
-    [
-        ("gemini-9-ultra", ""),
+def test_a_name_that_the_table_lacks_is_warned_of_and_asked_all_the_same(
+    tmp_path: Path, service: gemini.GeminiServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name, near in (
+        ("gemini-9-ultra", "gemini-3-flash"),
         ("gemini-3.8-flsh", "gemini-3.8-flash"),
         ("Gemini-3.8-Flash", "gemini-3.8-flash"),
         ("gpt-4o", ""),
-    ],
-)
-def test_a_name_that_the_table_lacks_is_warned_of_and_asked_all_the_same(
-    tmp_path: Path,
-    service: gemini.GeminiServer,
-    caplog: pytest.LogCaptureFixture,
-    name: str,
-    near: str,
-) -> None:
-    told = {"model": name}, {"model": DEFAULT_MODEL, "verify_model": name, "verify": 2}
-    for more in told:
-        caplog.clear()
-        with caplog.at_level(logging.WARNING, "infinite_rl"):
-            assert make(count=2, folder=tmp_path, **more, dry_run=True).estimate
-        (line,) = caplog.messages
-        assert line.startswith(f"{name} is not in the table of Gemini models; it is asked all the")
-        assert line.endswith(f"; did you mean {near}?") if near else "\n" not in line
-    assert warnings_of([name], day=NOVEMBER) == [], "another service may well have it"
+    ):
+        said = f"{name} is not in the table of Gemini models; it is asked all the same"
+        for more in {"model": name}, {"model": DEFAULT_MODEL, "verify_model": name, "verify": 2}:
+            caplog.clear()
+            with caplog.at_level(logging.WARNING, "infinite_rl"):
+                assert make(count=2, folder=tmp_path, **more, dry_run=True).estimate
+            assert caplog.messages == [said + (f"; did you mean {near}?" if near else "")]
+        assert warnings_of([name], day=NOVEMBER) == [], "another service may well have it"
 
 
-@pytest.mark.parametrize("model", ["gemini-2.5-pro", "gemini-2.5-flash"])
-def test_a_model_goes_on_its_day_and_warns_of_it_for_a_month(model: str) -> None:
-    check_available(model, date(2026, 11, 30))
-    with pytest.raises(UsageError, match="was shut down on 2026-12-01"):
-        check_available(model, date(2026, 12, 1))
-    assert warnings_of([model], day=date(2026, 10, 31)) == []
-    for day in (date(2026, 11, 1), date(2026, 11, 30)):
-        (line,) = warnings_of([model, model], day=day)
-        assert line.startswith(f"{model} is shut down on 2026-12-01; gemini-3.")
-
-
-def test_parameters_that_a_model_does_not_heed_are_warned_of_once() -> None:
-    models = ["gemini-3.8-flash", "gemini-3.8-flash", "gemini-3.1-pro-preview"]
-    (line,) = warnings_of(models, 0.7, NOVEMBER)
-    assert line == "gemini-3.8-flash does not heed --temperature: it is deprecated for this model"
-    assert warnings_of(models, None, NOVEMBER) == []
-
-
-def test_a_model_that_another_one_answers_for_is_named() -> None:
-    (line,) = warnings_of(["gemini-3.7-flash"], day=NOVEMBER)
-    assert "is answered by gemini-3.8-flash" in line
+def test_a_model_goes_on_its_day_and_warns_of_it_for_a_month() -> None:
+    for model in ("gemini-2.5-pro", "gemini-2.5-flash"):
+        check_available(model, date(2026, 11, 30))
+        with pytest.raises(UsageError, match="was shut down on 2026-12-01"):
+            check_available(model, date(2026, 12, 1))
+        assert warnings_of([model], day=date(2026, 10, 31)) == []
+        for day in (date(2026, 11, 1), date(2026, 11, 30)):
+            (line,) = warnings_of([model, model], day=day)
+            assert line.startswith(f"{model} is shut down on 2026-12-01; gemini-3.")
 
 
 # In a folder
@@ -196,31 +179,22 @@ def command(folder: Path, count: int, *more: str) -> int:
     return cli.main([*words, "--task_dist", "0,1", "--verify", "0", *more])
 
 
-@pytest.mark.parametrize("more", [{}, {"dry_run": True}, {"batch": True}, {"verify_model": True}])
 def test_nothing_is_asked_of_a_model_that_is_shut_down(
-    tmp_path: Path, service: gemini.GeminiServer, more: dict[str, Any]
-) -> None:
-    gone, model = "gemini-2.0-flash-exp", None
-    if "verify_model" in more:
-        more = {"verify_model": gone, "verify": 2}
-    else:
-        model = gone
-    option = "--model_name" if model else "--verify_model"
-    with pytest.raises(UsageError, match=f"was shut down on 2026-06-01: use {option} gemini-3"):
-        make(model, 2, tmp_path, **more)
-    assert not service.exchanges and not service.uploads
-    assert not tmp_path.joinpath("dataset.csv").exists() or not len(load_dataset(tmp_path))
-
-
-def test_the_command_refuses_it_in_one_line_also_when_it_is_dry(
     tmp_path: Path, service: gemini.GeminiServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for more in ((), ("--dry_run",)):
-        assert command(tmp_path, 2, "--model_name", "gemini-2.0-flash", *more) == 2
-        said = capsys.readouterr().err.splitlines()
-        assert sum("was shut down on 2026-06-01" in line for line in said) == 1
-        assert not any("Traceback" in line for line in said)
-    assert not service.exchanges
+    gone = "gemini-2.0-flash-exp"
+    cases: list[tuple[str | None, dict[str, Any]]] = [
+        (gone, {}), (gone, {"dry_run": True}), (gone, {"batch": True}),
+        (None, {"verify_model": gone, "verify": 2}),
+    ]  # fmt: skip
+    for number, (model, more) in enumerate(cases):
+        option, folder = "--model_name" if model else "--verify_model", tmp_path / str(number)
+        with pytest.raises(UsageError, match=f"was shut down on 2026-06-01: use {option} gemini-3"):
+            make(model, 2, folder, **more)
+        assert not (folder / "dataset.csv").exists() or not len(load_dataset(folder))
+    assert command(tmp_path, 2, "--model_name", "gemini-2.0-flash", "--dry_run") == 2
+    assert capsys.readouterr().err.count("was shut down on 2026-06-01") == 1
+    assert not service.exchanges and not service.uploads
 
 
 def test_a_folder_goes_on_with_the_model_and_the_thinking_that_it_was_made_with(
@@ -239,25 +213,18 @@ def test_a_folder_goes_on_with_the_model_and_the_thinking_that_it_was_made_with(
 
 
 def test_another_model_that_is_named_is_refused_unless_the_folder_is_extended(
-    tmp_path: Path, service: gemini.GeminiServer
-) -> None:
-    make("gemini-3.6-flash", 2, tmp_path)
-    for more in ({"model": DEFAULT_MODEL}, {"model": None, "thinking": "high"}):
-        with pytest.raises(UsageError, match=r"other settings: (model|thinking) was .*\(--\1"):
-            make(more.pop("model"), 4, tmp_path, **more)
-    assert len(service.exchanges) == 2
-    assert make(DEFAULT_MODEL, 4, tmp_path, thinking="high", extend=True).complete
-    assert settings(tmp_path)["model"] == DEFAULT_MODEL
-
-
-def test_a_folder_of_a_model_that_is_gone_goes_on_with_another_by_extend(
     tmp_path: Path, service: gemini.GeminiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make("gemini-2.5-flash", 2, tmp_path)
-    monkeypatch.setattr(models, "today", lambda: date(2026, 12, 1))
+    for more in ({"model": DEFAULT_MODEL}, {"model": None, "thinking": "high"}):
+        with pytest.raises(UsageError, match=r"other settings: (model|thinking) was .*\(--\1"):
+            make(more.pop("model"), 4, tmp_path, **more)
+    monkeypatch.setattr(models, "today", lambda: date(2026, 12, 1))  # it is gone
     with pytest.raises(UsageError, match="with --extend"):
         make(None, 4, tmp_path)
-    assert make("gemini-3.5-flash-lite", 4, tmp_path, extend=True).complete
+    assert len(service.exchanges) == 2
+    assert make(DEFAULT_MODEL, 4, tmp_path, thinking="high", extend=True).complete
+    assert settings(tmp_path)["model"] == DEFAULT_MODEL
 
 
 def test_another_setting_is_refused_in_plain_words(
@@ -305,24 +272,19 @@ def test_both_models_are_named_before_anything_is_asked(
     assert "error: --topics ',' names no topic" in capsys.readouterr().err
 
 
-def test_what_there_is_to_know_is_said_once(
+def test_what_there_is_to_know_is_said_once_and_thoughts_cost_what_output_costs(
     tmp_path: Path, service: gemini.GeminiServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "infinite_rl"):
-        make(DEFAULT_MODEL, 3, tmp_path / "a", temperature=0.7, num_threads=3)
+        progress = make(DEFAULT_MODEL, 2, tmp_path / "a", temperature=0.7, num_threads=2)
         make("gemini-2.5-flash", 2, tmp_path / "b", temperature=0.7)
-    assert [record.getMessage() for record in caplog.records] == [
+    assert caplog.messages == [
         f"{DEFAULT_MODEL} does not heed --temperature: it is deprecated for this model",
         "gemini-2.5-flash is shut down on 2026-12-01; gemini-3.5-flash-lite replaces it",
     ]
-
-
-def test_thoughts_are_counted_and_cost_what_output_costs(
-    tmp_path: Path, service: gemini.GeminiServer
-) -> None:
-    spending = make(DEFAULT_MODEL, 2, tmp_path).spending
-    assert (spending.usage.output_tokens, spending.usage.thinking_tokens) == (100, 800)
-    assert spending.cost == pytest.approx((200 * 0.75 + 900 * 3.75) / 1e6)
+    usage = progress.spending.usage
+    assert (usage.output_tokens, usage.thinking_tokens) == (100, 800)
+    assert progress.spending.cost == pytest.approx((200 * 0.75 + 900 * 3.75) / 1e6)
 
 
 def test_a_batch_that_was_paid_for_comes_down_after_its_model_is_gone(

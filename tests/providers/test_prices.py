@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import date
 from functools import partial
 from typing import Any
@@ -10,12 +11,12 @@ from typing import Any
 import gemini_server as gs
 import openai_server as oa
 import pytest
+from provider_services import KINDS, Service
 
 from infinite_rl.errors import NoCompletion, UsageError
 from infinite_rl.inference.budget import Budget, Spending, estimate, estimate_calls
 from infinite_rl.providers import make_provider, models
 from infinite_rl.providers.batch import GeminiBatches
-from infinite_rl.providers.gemini import GeminiProvider
 from infinite_rl.providers.models import (
     ALIASES,
     BATCH_FACTOR,
@@ -109,17 +110,14 @@ def test_a_price_is_read_or_refused() -> None:
 # Thinking: what is sent
 
 
-def sent(model: str, **settings: Any) -> dict[str, Any]:
-    """The generation config that the real client sends to the service."""
-    with gs.GeminiServer(lambda _: "hello") as server:
-        provider = GeminiProvider(model, api_key=gs.KEY, base_url=server.base_url, **settings)
-        provider.complete("", "p", 1)
-        config = server.requests[0].body["generationConfig"]
-    assert isinstance(config, dict)
-    return config
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    service = Service(KINDS["gemini"])
+    with service.server:
+        yield service
 
 
-def test_each_model_gets_the_thinking_setting_in_its_form() -> None:
+def test_each_model_gets_the_thinking_setting_in_its_form(service: Service) -> None:
     for model, thinking, config in (
         ("gemini-3.8-flash", None, None),
         ("gemini-3.8-flash", "low", {"thinkingLevel": "LOW"}),
@@ -134,34 +132,34 @@ def test_each_model_gets_the_thinking_setting_in_its_form() -> None:
         ("some-model", "off", {"thinkingBudget": 0}),
         ("some-model", "500", {"thinkingBudget": 500}),
     ):
-        assert sent(model, thinking=thinking).get("thinkingConfig") == config, (model, thinking)
+        sent = service.sent(model=model, thinking=thinking).body["generationConfig"]
+        assert sent.get("thinkingConfig") == config, (model, thinking)
 
 
-def test_the_thinking_budget_is_added_to_the_tokens_of_the_answer() -> None:
+def test_the_thinking_budget_is_added_to_the_tokens_of_the_answer(service: Service) -> None:
     for model, thinking, answer, limit in (
         ("gemini-3.8-flash", "low", 2000, 2000 + 1024),
         ("gemini-3.8-flash", None, 2000, 2000 + 8192),  # its default is the medium level
         ("gemini-3.8-flash", "high", 60_000, 65_536),
         ("gemini-3.8-flash", "high", 70_000, 70_000),
+        ("gemini-3.8-flash", "high", None, None),
         ("gemini-2.5-flash", 700, 2000, 2700),
         ("gemini-2.5-flash", "off", 2000, 2000),
         ("gemini-2.5-flash-lite", None, 2000, 2000),
         ("some-model", None, 2000, 2000),
         ("some-model", "medium", 2000, 2000 + 8192),
     ):
-        config = sent(model, thinking=thinking, max_output_tokens=answer)
-        assert config["maxOutputTokens"] == limit, (model, thinking)
-    assert "maxOutputTokens" not in sent("gemini-3.8-flash", thinking="high")
+        sent = service.sent(model=model, thinking=thinking, max_output_tokens=answer)
+        assert sent.body["generationConfig"].get("maxOutputTokens") == limit, (model, thinking)
 
 
-def test_a_batch_sends_the_same_as_a_call() -> None:
+def test_a_batch_sends_the_same_as_a_call(service: Service) -> None:
     settings: dict[str, Any] = {"thinking": "low", "max_output_tokens": 2000, "temperature": 0.5}
-    with gs.GeminiServer(lambda _: "hello") as server:
-        url = server.base_url
-        batches = GeminiBatches("gemini-3.8-flash", api_key=gs.KEY, base_url=url, **settings)
-        batches.submit({"k": ("", "p", 1)})
-        config = json.loads(server.uploads[0])["request"]["generationConfig"]
-    assert config == sent("gemini-3.8-flash", **settings)
+    address = {"api_key": gs.KEY, "base_url": service.server.base_url}
+    batches = GeminiBatches("gemini-3.8-flash", **address, **settings)
+    batches.submit({"k": ("", "p", 1)})
+    config = json.loads(service.server.uploads[0])["request"]["generationConfig"]
+    assert config == service.sent(model="gemini-3.8-flash", **settings).body["generationConfig"]
     assert config["thinkingConfig"] == {"thinkingLevel": "LOW"}
 
 
@@ -239,15 +237,11 @@ def test_the_nearest_setting_is_one_that_the_model_supports() -> None:
 # Thinking: what is said of an answer that thoughts have used up
 
 
-def test_an_answer_used_up_by_thoughts_says_what_was_too_small() -> None:
-    with gs.GeminiServer(lambda _: gs.cut(thoughts=1990)) as server:
-        provider = GeminiProvider(
-            "gemini-3.8-flash", api_key=gs.KEY, base_url=server.base_url, max_output_tokens=500
-        )
-        with pytest.raises(NoCompletion) as failed:
-            provider.complete("", "p", 1)
-        server._answer = lambda _: gs.cut("two words", thoughts=90)
-        completion = provider.complete("", "p", 1)
+def test_an_answer_used_up_by_thoughts_says_what_was_too_small(service: Service) -> None:
+    settings: dict[str, Any] = {"model": "gemini-3.8-flash", "max_output_tokens": 500}
+    with pytest.raises(NoCompletion) as failed:
+        service.ask(gs.cut(thoughts=1990), **settings)
+    completion = service.ask(gs.cut("two words", thoughts=90), **settings)
     assert str(failed.value) == (
         "Gemini sent no text (MAX_TOKENS: 1,990 of its 1,990 tokens were thoughts: "
         "--max_output_tokens is too small; raise it, or lower --thinking)"
