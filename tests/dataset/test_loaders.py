@@ -198,7 +198,8 @@ def test_a_folder_that_is_not_what_it_was_is_refused(tmp_path: Path) -> None:
     check(out)  # the folder itself is unchanged
     (out / "val.jsonl").unlink()
     assert_none(unlike([(r"StoreError: .*val\.jsonl cannot be read", partial(check, out))]))
-    for text in ("", "{}", "[]", '{"sha256": {"../../x": ""}}', "\0"):
+    outside = {"source": "", "seed": 0, "rows": {}, "sha256": {"../../x": ""}}
+    for text in ("", "{}", "[]", json.dumps(outside), "\0"):
         (out / MANIFEST).write_text(text)
         assert_none(unlike([(rf"StoreError: .*{MANIFEST} is damaged: ", partial(check, out))]))
     (out / MANIFEST).unlink()  # as a run that was killed leaves it

@@ -8,10 +8,11 @@ import itertools
 import logging
 import os
 import re
+import resource
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -43,13 +44,8 @@ def outcome(
     prompt: str = "2 + 3?", *, index: int = 0, answer: str = "5", response: str = "r"
 ) -> Outcome:
     attempt = Attempt(Slot("math", index), TASKS["math"], "request", 1)
-    sample = Sample("math", prompt, answer, response)
-    return Outcome(
-        attempt,
-        sample,
-        RewardFunctionScore(1.0, 1.0, status="passed"),
-        Completion("raw", "a-model"),
-    )
+    sample, score = Sample("math", prompt, answer, response), RewardFunctionScore(1.0, 1.0)
+    return Outcome(attempt, sample, replace(score, status="passed"), Completion("raw", "a-model"))
 
 
 def fill(folder: Path, *prompts: str) -> None:
@@ -147,9 +143,13 @@ def test_an_earlier_file_stays_as_it_is_where_its_new_columns_have_no_room(
 @pytest.mark.slow
 def test_a_file_cut_at_any_byte_loses_only_the_row_that_was_cut(tmp_path: Path) -> None:
     """At every byte of the rows, and at every seventh of the long header."""
-    fill(tmp_path / "whole", "one", 'two\n"and" more, ünïcode')
-    data = (tmp_path / "whole" / DATASET).read_bytes()
-    header, *ends = (_offset_of_row(data, count) for count in (1, 2, 3))
+    path, ends = tmp_path / "whole" / DATASET, []
+    with Store(path.parent) as store:
+        header = path.stat().st_size
+        for index, prompt in enumerate(("one", 'two\n"and" more, ünïcode')):
+            store.append(outcome(prompt, index=index))
+            ends.append(path.stat().st_size)
+    data = path.read_bytes()
     for cut in (*range(0, header, 7), *range(header, len(data) + 1)):
         folder = tmp_path / f"cut{cut}"
         folder.mkdir()
@@ -182,18 +182,6 @@ def test_half_a_row_is_moved_aside_and_said(
     assert [row["prompt"] for row in read_rows(path, DATASET_COLUMNS)] == ["one"]
 
 
-def _offset_of_row(data: bytes, count: int) -> int:
-    """The end of the `count`-th line that is not inside quotes."""
-    quoted = False
-    for offset, byte in enumerate(data):
-        quoted ^= byte == ord('"')
-        if byte == ord("\n") and not quoted:
-            count -= 1
-            if not count:
-                return offset + 1
-    raise AssertionError("the file has fewer rows")
-
-
 FOREIGN = [
     *("a,b,c\n1,2,3\n", "type,prompt,answer,response,quality_score\ncoding,p,a,r,1.0\n"),
     *("just some text", "\x00\x01\x02", "type,prompt,answer,reason,model,cost\n"),
@@ -210,42 +198,35 @@ def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path) -> None:
         with Store(tmp_path):  # while the error, with its frames, is still there
             assert refused.value
         (tmp_path / name).unlink()
-    fill(tmp_path, "one")
-    path, mark = tmp_path / DATASET, b"\xef\xbb\xbf"
-    whole = path.read_bytes()
-    for content, says in (
-        (mark + whole, "a spreadsheet saved it, which may change values"),
-        (whole.replace(b"type", b"kind", 1), "its columns are kind, prompt"),
-    ):
-        path.write_bytes(content)
+
+
+def test_a_damaged_file_is_refused_and_left_alone(tmp_path: Path) -> None:
+    def inserted(damage: bytes) -> Callable[[bytes], bytes]:
+        return lambda data: data.replace(b"\r\n", b"\r\n" + damage, 2).replace(damage, b"", 1)
+
+    def another_slot(data: bytes) -> bytes:
+        return re.sub(rb"math/\d/", b"math/x/", data)
+
+    with Store(tmp_path) as store:
+        for index, prompt in enumerate(("one", "two", "two")):
+            store.append(outcome(prompt, index=index))
+    changes: tuple[tuple[str, Callable[[bytes], bytes], str], ...] = (
+        (DATASET, lambda data: b"\xef\xbb\xbf" + data, "a spreadsheet saved it, which may change"),
+        (DATASET, lambda data: data.replace(b"type", b"kind", 1), "its columns are kind, prompt"),
+        (DATASET, inserted(b"math,too,few\r\n"), "line 3"),
+        (DATASET, inserted(b'math,"a"b,c\r\n'), "line 3"),
+        (DATASET, inserted(b"\xff\xfe\r\n"), "line 3"),
+        (DATASET, lambda data: data.replace(b",one,", b',"on"e,'), "damaged at line 2"),
+        (DATASET, another_slot, rf"{DATASET} is damaged \(the slot 'math/x/0/0'\)"),
+        (FAILED, another_slot, rf"{FAILED} is damaged \(the slot 'math/x/0/0'\)"),
+    )
+    for name, change, says in changes:
+        before = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(change(before))
         with pytest.raises(StoreError, match=says):
             Store(tmp_path)
-
-
-def test_a_damaged_row_in_the_middle_is_refused_and_left_alone(tmp_path: Path) -> None:
-    fill(tmp_path, "one", "two")
-    path = tmp_path / DATASET
-    lines = path.read_bytes().splitlines(keepends=True)
-    for damage in (b"math,too,few\r\n", b'math,"a"b,c\r\n', b"\xff\xfe\r\n"):
-        data = lines[0] + lines[1] + damage + lines[2]
-        path.write_bytes(data)
-        with pytest.raises(StoreError, match="line 3"):
-            Store(tmp_path)
-        assert path.read_bytes() == data
-    path.write_bytes(b"".join(lines).replace(b",one,", b',"on"e,'))
-    with pytest.raises(StoreError, match="damaged at line 2"):
-        Store(tmp_path)
-
-
-@pytest.mark.parametrize("name", [DATASET, FAILED])
-def test_a_row_whose_slot_was_changed_is_refused(tmp_path: Path, name: str) -> None:
-    with Store(tmp_path) as store:
-        store.append(outcome("one"))
-        store.append(outcome("one", index=1))
-    path = tmp_path / name
-    path.write_bytes(re.sub(rb"math/\d/", b"math/x/", path.read_bytes()))
-    with pytest.raises(StoreError, match=rf"{name} is damaged \(the slot 'math/x/0/0'\)"):
-        Store(tmp_path)
+        assert (tmp_path / name).read_bytes() == change(before) != before
+        (tmp_path / name).write_bytes(before)
 
 
 def test_a_store_remembers_families_and_prompts_whatever_their_case_and_spaces(
@@ -298,28 +279,17 @@ def test_one_run_at_a_time_may_write_into_a_folder_and_it_is_on_the_disk_at_the_
         pass
 
 
-def test_a_full_disk_leaves_no_half_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Full:
-        """A file that takes three bytes and then has no room."""
-
-        def __init__(self, file: Any) -> None:
-            self.file, self.room = file, 3
-
-        def write(self, data: bytes) -> int:
-            if not self.room:
-                raise OSError(28, "No space left on device")
-            written, self.room = self.room, 0
-            return int(self.file.write(data[:written]))
-
-        def __getattr__(self, name: str) -> object:
-            return getattr(self.file, name)
-
+def test_a_full_disk_leaves_no_half_row(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     with Store(tmp_path) as store:
         store.append(outcome("kept"))
-        monkeypatch.setattr(store._accepted, "_file", Full(store._accepted._file))
-        with pytest.raises(StoreError, match="No space left on device; nothing was lost"):
-            store.append(outcome("does not fit", index=1))
-        monkeypatch.undo()
+        room = (tmp_path / DATASET).stat().st_size + 3  # bytes
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+        try:
+            with pytest.raises(StoreError, match="File too large; nothing was lost"):
+                store.append(outcome("does not fit", index=1))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         store.append(outcome("fits again", index=1))
     assert [row["prompt"] for row in read_rows(tmp_path / DATASET)] == ["kept", "fits again"]
 
@@ -332,11 +302,8 @@ def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
 
 
 def test_what_was_rejected_is_known_again_until_its_sample_has_a_row(tmp_path: Path) -> None:
-    wrong = replace(
-        outcome("p", index=7),
-        score=RewardFunctionScore(1.0, 0.25, "expected: 5, got: 6"),
-        reason="wrong",
-    )
+    score = RewardFunctionScore(1.0, 0.25, "expected: 5, got: 6")
+    wrong = replace(outcome("p", index=7), score=score, reason="wrong")
     with Store(tmp_path) as store:
         store.append(wrong)
         store.append(replace(wrong, attempt=replace(wrong.attempt, slot=Slot("math", 8))))
