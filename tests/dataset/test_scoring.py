@@ -43,66 +43,50 @@ def code(said: str, language: str = "python") -> dict[str, Any]:
     return {**row, "response": response}
 
 
-MIXED = [
-    math(1, 1),
-    code("print(7)"),
-    math(2, 3),
-    code("print(8)"),
-    code("console.log(7)", "javascript"),
-    code("raise SystemExit"),
-    math(3, 3, "\\frac{"),
-    math(4, "", ""),
-    {**math(5, 5), "response": ""},
-    {**math(6, 6), "response": "<answer>" * 50 + "6"},
-]
+JUDGED = [
+    (math(1, 1), "passed"), (code("print(7)"), "passed"), (math(2, 3), "failed"),
+    (code("print(8)"), "failed"), (code("console.log(7)", "javascript"), "passed"),
+    (code("raise SystemExit"), "failed"), (math(3, 3, "\\frac{"), "unscored"),
+    (math(4, "", ""), "unscored"), ({**math(5, 5), "response": ""}, "failed"),
+    ({**math(6, 6), "response": "<answer>" * 50 + "6"}, "passed"),
+    *((math(0, 7, answer), "passed") for answer in (7, 7.0, {"answer": 7})),  # as their JSON
+]  # fmt: skip
 
 
 def test_each_row_gets_the_verdict_of_its_reward_in_its_place() -> None:
-    rewards = get_reward_functions()
-    found = list(score_rows(MIXED))
-    for row, scored in zip(MIXED, found, strict=True):
-        native = rewards[row["type"]].score(rows.sample_of(row), row["response"])
+    rewards, given = get_reward_functions(), [row for row, _ in JUDGED]
+    found = list(score_rows(given))
+    scores = ("status", "error_msg", "format_score", "correctness_score", "quality_score")
+    for row, scored in zip(given, found, strict=True):
+        reward = rewards[row["type"]]
+        native = reward.score(rows.sample_of(row), row["response"])
         assert {name: scored[name] for name in row} == row
-        assert (scored["status"], scored["error_msg"]) == (native.status, native.error_msg)
-        assert scored["format_score"] == native.format_score
-        assert scored["correctness_score"] == native.correctness_score
-        assert scored["quality_score"] == native.quality_score
-        assert scored["reward"] == row["type"]
-        assert scored["reward_version"] == rewards[row["type"]].version
-    statuses = [row["status"] for row in found]
-    assert statuses[:6] == ["passed", "passed", "failed", "failed", "passed", "failed"]
-    assert statuses[6] == "unscored"
+        assert [scored[name] for name in scores] == [getattr(native, name) for name in scores]
+        assert (scored["reward"], scored["reward_version"]) == (row["type"], reward.version)
+    assert [row["status"] for row in found] == [status for _, status in JUDGED]
 
 
-def test_what_the_judging_and_the_row_name_is_judged() -> None:
-    """Columns, reward and language by name; old scores are replaced; any answer is its JSON."""
+def test_what_the_judging_and_the_row_name_is_judged_and_old_scores_are_replaced() -> None:
     program = {"gold": "7", "said": tagged("\n```\nconsole.log(7)\n```\n"), "response": "no"}
     (found,) = score_rows([program], Judging("said", "gold", "coding", "javascript"))
     assert found["status"] == "passed" and found["response"] == "no"
     old = {**math(1, 2), "status": "passed", "correctness_score": "1.0", "reward_version": "0"}
+    old |= {"runtime_sha256": "abc", "limits": "{}", "seed": "3"}
     failed = {**dict.fromkeys(FAILED_COLUMNS, ""), **math(1, 1), "error_msg": "wrong: no"}
-    answers = [math(0, 7, answer) for answer in (7, 7.0, {"answer": 7})]
-    rescored, passed, *found = score_rows(
-        [{**old, "runtime_sha256": "abc", "limits": "{}", "seed": "3"}, failed, *answers]
-    )
+    rescored, passed = score_rows([old, failed])
     assert (rescored["status"], rescored["correctness_score"]) == ("failed", 0.0)
     assert rescored["seed"] == "3" and not {"runtime_sha256", "limits"} & {*rescored}
     assert (passed["status"], passed["error_msg"]) == ("passed", "")
-    assert [row["status"] for row in found] == ["passed"] * 3
 
 
-@pytest.mark.parametrize("change, says", [
-    ({"response": ["7"]}, "'response' holds list, not text"),
-    ({"response": 7}, "'response' holds int, not text"),
-    ({"response": None}, "nothing in 'response'"),
-    ({"answer": None}, "nothing in 'answer'"),
-    ({"answer": float("nan")}, "nothing in 'answer'"),
-])  # fmt: skip
-def test_without_a_completion_or_an_answer_there_is_no_verdict(
-    change: dict[str, Any], says: str
-) -> None:
-    (found,) = score_rows([{**math(7, 7), **change}])
-    assert found["status"] == "unscored" and says in found["error_msg"]
+def test_without_a_completion_or_an_answer_there_is_no_verdict() -> None:
+    for column, value, says in (
+        *(("response", value, "'response' holds ") for value in (["7"], 7)),
+        ("response", None, "nothing in 'response'"),
+        *(("answer", value, "nothing in 'answer'") for value in (None, float("nan"))),
+    ):
+        (found,) = score_rows([{**math(7, 7), column: value}])
+        assert found["status"] == "unscored" and says in found["error_msg"]
 
 
 def test_what_cannot_be_judged_is_refused() -> None:
@@ -142,16 +126,16 @@ def test_columns_that_are_of_no_score_are_not_replaced_unasked(tmp_path: Path) -
     assert (summary.there_before, summary.rows) == (7, 20)
 
 
-@pytest.mark.parametrize("to", sorted(set(FORMATS) - {"jsonl", "parquet"}))
-def test_an_exported_row_is_judged_against_its_ground_truth(to: str, tmp_path: Path) -> None:
+def test_an_exported_row_is_judged_against_its_ground_truth(tmp_path: Path) -> None:
     given = [{**math(1, 1), "id": "a"}, {**code("print(7)"), "id": "b"}]
-    export(given, to, tmp_path / "out")
-    (path,) = (tmp_path / "out").glob("train.*")
-    said = (row["response"] for row in given)
-    exported = [{**row, "said": next(said)} for row in rows.read(path)]
-    assert [row["status"] for row in score_rows(exported, Judging("said"))] == ["passed"] * 2
-    (found,) = score_rows([{**exported[0], "said": tagged("2")}], Judging("said"))
-    assert found["status"] == "failed"
+    judging = Judging("said")
+    for to in set(FORMATS) - {"jsonl", "parquet"}:
+        export(given, to, tmp_path / to)
+        (path,) = (tmp_path / to).glob("train.*")
+        exported = zip(rows.read(path), given, strict=True)
+        one, two = ({**row, "said": each["response"]} for row, each in exported)
+        found = score_rows([one, two, {**one, "said": tagged("2")}], judging)
+        assert [row["status"] for row in found] == ["passed", "passed", "failed"], to
 
 
 def test_rows_without_responses_are_no_completions(tmp_path: Path) -> None:
@@ -370,7 +354,7 @@ def test_fifty_megabytes_of_completions_take_no_more_memory_than_five(tmp_path: 
 def test_a_cluster_judges_alike(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     given, here, there = tmp_path / "given.jsonl", tmp_path / "here.jsonl", tmp_path / "there.jsonl"
-    rows.write(MIXED * 20, given)
+    rows.write([row for row, _ in JUDGED] * 10, given)
     score_file(given, here)
     with scoring.on_ray() as spread:
         score_file(given, there, spread=spread)
