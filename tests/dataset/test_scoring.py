@@ -115,13 +115,7 @@ def test_columns_that_are_of_no_score_are_not_replaced_unasked(tmp_path: Path) -
     rows.write([own] * 20, given)
     with pytest.raises(UsageError, match="overwrite_columns"):
         score_file(given, out)
-
-    def stop(count: int) -> None:
-        if count == 7:
-            raise Killed
-
-    with pytest.raises(Killed):
-        score_file(given, out, overwrite_columns=True, on_row=stop)
+    begun(given, out, 7, overwrite_columns=True)
     summary = score_file(given, out, overwrite_columns=True)
     assert (summary.there_before, summary.rows) == (7, 20)
 
@@ -200,23 +194,23 @@ def file_of(folder: Path, count: int = 30) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "out.json"])
-def test_a_file_is_scored_into_a_file(name: str, tmp_path: Path) -> None:
-    out = tmp_path / "new" / name
-    summary = score_file(file_of(tmp_path), out)
-    found = list(rows.read(out))
-    assert [row["id"] for row in found] == [f"row-{n}" for n in range(30)]
-    assert [row["status"] for row in found] == ["passed", "failed"] * 15
-    assert set(SCORE_COLUMNS) < set(found[0])
-    assert summary.counts == {("math", "passed"): 15, ("math", "failed"): 15}
-    assert [file.name for file in out.parent.iterdir()] == [name]
+def test_a_file_is_scored_into_a_file_of_any_kind(tmp_path: Path) -> None:
+    for kind in ("jsonl", "csv", "json"):
+        out = tmp_path / kind / f"out.{kind}"
+        summary = score_file(file_of(tmp_path), out)
+        found = list(rows.read(out))
+        assert [row["id"] for row in found] == [f"row-{n}" for n in range(30)]
+        assert [row["status"] for row in found] == ["passed", "failed"] * 15
+        assert set(SCORE_COLUMNS) < set(found[0])
+        assert summary.counts == {("math", "passed"): 15, ("math", "failed"): 15}
+        assert list(out.parent.iterdir()) == [out]
 
 
 class Killed(Exception):
     """In the place of a signal."""
 
 
-def begun(given: Path, out: Path, done: int) -> Path:
+def begun(given: Path, out: Path, done: int, **options: Any) -> Path:
     """Score until so many rows are done; what is left then."""
 
     def stop(count: int) -> None:
@@ -224,32 +218,25 @@ def begun(given: Path, out: Path, done: int) -> Path:
             raise Killed
 
     with pytest.raises(Killed):
-        score_file(given, out, on_row=stop)
+        score_file(given, out, on_row=stop, **options)
     assert not out.exists()
     return out.with_name(out.name + ENDING)
 
 
-@pytest.mark.parametrize("torn", [b"", b'{"type": "math", "prom'])
-def test_a_run_that_was_killed_goes_on(
-    torn: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given, whole, out = file_of(tmp_path), tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
+def test_a_run_that_was_killed_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, whole = file_of(tmp_path), tmp_path / "whole.jsonl"
     score_file(given, whole)
-    part = begun(given, out, 11)
-    part.write_bytes(part.read_bytes() + torn)
-    judged = 0
+    judged: list[object] = []
     original = scoring._job
-
-    def job(*arguments: Any) -> Any:
-        nonlocal judged
-        judged += 1
-        return original(*arguments)
-
-    monkeypatch.setattr(scoring, "_job", job)
-    summary = score_file(given, out)
-    assert (judged, summary.there_before, summary.rows) == (19, 11, 30)
-    assert out.read_bytes() == whole.read_bytes()
-    assert not part.exists()
+    monkeypatch.setattr(scoring, "_job", lambda *given: judged.append(0) or original(*given))
+    for torn in (b"", b'{"type": "math", "prom'):
+        out = tmp_path / f"out{len(torn)}.jsonl"
+        part = begun(given, out, 11)
+        part.write_bytes(part.read_bytes() + torn)
+        judged.clear()
+        summary = score_file(given, out)
+        assert (len(judged), summary.there_before, summary.rows) == (19, 11, 30)
+        assert out.read_bytes() == whole.read_bytes() and not part.exists()
 
 
 def test_rows_of_another_run_are_not_gone_on_with(tmp_path: Path) -> None:
@@ -300,54 +287,38 @@ def test_the_verb_writes_counts_and_names_what_has_no_verdict(
     assert cli.main(["score", str(given), "-o", str(tmp_path / "out.txt")]) == 2
 
 
-@pytest.mark.slow
-def test_a_process_that_is_killed_loses_nothing(tmp_path: Path) -> None:
-    given, out = tmp_path / "given.jsonl", tmp_path / "out.jsonl"
-    rows.write((math(n, n) for n in range(8_000)), given)
-    command = [sys.executable, "-m", "infinite_rl", "score", str(given), "-o", str(out)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    child = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL)
-    part = out.with_name(out.name + ENDING)
-    while child.poll() is None and (not part.exists() or part.stat().st_size < 100_000):
-        time.sleep(0.05)
-    assert child.poll() is None, "it was done before it could be killed"
-    child.send_signal(signal.SIGKILL)
-    child.wait()
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
-    )
-    assert "there before:" in done.stdout
-    assert [json.loads(line)["prompt"] for line in out.read_text().splitlines()] == [
-        f"{n}?" for n in range(8_000)
-    ]
-
-
-MEASURED = """
+RESUMED = """
 import resource, sys
 from infinite_rl.dataset.scoring import score_file
-on_row = lambda count: count == 1_000 and print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+on_row = lambda count: count == 2_000 and print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 summary = score_file(sys.argv[1], sys.argv[2], on_row=on_row)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-print(summary.rows)
+print(summary.there_before, summary.rows)
 """
 
 
 @pytest.mark.slow
-def test_fifty_megabytes_of_completions_take_no_more_memory_than_five(tmp_path: Path) -> None:
-    given, out = tmp_path / "given.jsonl", tmp_path / "out.csv"
-    padding = "so it must be said again " * 200  # 5 KB each
-    long = ({**math(n, n), "response": padding + tagged(str(n))} for n in range(10_000))
-    rows.write(long, given)
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, str(given), str(out)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    early, late, count = map(int, done.stdout.split())
-    assert count == 10_000
+def test_a_process_that_is_killed_loses_nothing_and_many_rows_take_no_more_memory_than_few(
+    tmp_path: Path,
+) -> None:
+    given, out, count = tmp_path / "given.jsonl", tmp_path / "out.jsonl", 10_000
+    padding = "so it must be said again " * 200  # 5 KB each: 50 MB
+    rows.write(({**math(n, n), "response": padding + tagged(str(n))} for n in range(count)), given)
+    command = [sys.executable, "-m", "infinite_rl", "score", str(given), "-o", str(out)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+    part = out.with_name(out.name + ENDING)
+    while child.poll() is None and (not part.exists() or part.stat().st_size < 1_000_000):
+        time.sleep(0.05)
+    assert child.poll() is None, "it was done before it could be killed"
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    command = [sys.executable, "-c", RESUMED, str(given), str(out)]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    early, late, before, scored = map(int, done.stdout.split())
+    assert 0 < before < 2_000 and scored == count
     assert late - early < 20_000, "KiB"
+    assert [row["prompt"] for row in rows.read(out)] == [f"{n}?" for n in range(count)]
 
 
 @pytest.mark.slow
