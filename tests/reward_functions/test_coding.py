@@ -6,6 +6,7 @@ import json
 import pickle
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,7 +31,8 @@ from infinite_rl.runtimes import Limits
 from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.types import Execution, Program, RewardFunctionScore, Sample, TestResult
 from infinite_rl.workers.pool import Lost
-from tests.support.labelled import Tables
+from tests.support.labelled import Tables, assert_none
+from tests.support.sandbox_runs import Block, groups_of, is_like
 
 tables = Tables(__file__)
 
@@ -48,6 +50,28 @@ def answer(code: str, language: str = "python") -> str:
 
 def judge(code: str, expected: Any, language: str = "python") -> RewardFunctionScore:
     return REWARD.compute_reward(answer(code, language), expected, language=language)
+
+
+@groups_of(Path(__file__).with_name("coding_verdicts.txt"))
+def test_programs_are_judged_as_their_blocks_say(blocks: list[Block]) -> None:
+    """The test of a block is its reference, as JSON or as a text; the language may be left open."""
+    faults = []
+    for language, options, code, (reference,), expected in blocks:
+        output = code if "raw" in options else answer(code, options.get("fence", language))
+        wanted = reference if "text" in options else json.loads(reference)
+        reward = HASTY if "timeout" in options else REWARD
+        stated = None if language == "any" else language
+        score = reward.compute_reward(output, wanted, language=stated)
+        found = {"status": score.status, "correctness": score.correctness_score}
+        found |= {"format": score.format_score, "error": score.error_msg, "details": score.details}
+        passed = expected.get("status", "passed") == "passed"
+        ends = {"status": "passed", "correctness": float(passed), "format": 1.0, "error": ""}
+        faults += [
+            f"{name} is {found[name]!r}, not {value!r}, of {code!r} by {reference}"
+            for name, value in (ends | expected).items()
+            if not is_like(found[name], value)
+        ]
+    assert_none(faults)
 
 
 # --- the submission: which code is run, and what its format is worth
@@ -68,13 +92,9 @@ def test_the_block_of_the_right_language_wins(blocks: list[tuple[str, str]], tak
     assert read_submission(tagged(content), "answer", "python").code.strip() == taken
 
 
-def test_a_whole_block_wins_over_a_damaged_one() -> None:
-    content = f"{fenced('print(1)', 'python')}\n```python\nprint(2)"
-    assert read_submission(tagged(content), "answer", "python").code.strip() == "print(1)"
-
-
-def test_the_last_tag_counts_and_thinking_does_not() -> None:
-    output = f"<think>\n{answer('print(1)')}\n</think>\n{answer('print(2)')}\n{answer('print(3)')}"
+def test_a_whole_block_the_last_tag_and_no_thought_count() -> None:
+    damaged = tagged(f"{fenced('print(3)', 'python')}\n```python\nprint(4)")
+    output = f"<think>\n{answer('print(1)')}\n</think>\n{answer('print(2)')}\n{damaged}"
     assert read_submission(output, "answer", "python").code.strip() == "print(3)"
 
 
@@ -165,16 +185,6 @@ def test_a_callable_is_a_predicate() -> None:
     assert read_reference(str.isdigit) == Predicate(str.isdigit)
 
 
-CIRCULAR: list[Any] = []
-CIRCULAR.append(CIRCULAR)
-UNWRITABLE: list[Any] = [
-    CIRCULAR,
-    10**5000,  # more digits than Python writes
-    {"cases": [{"output": 10**5000}]},
-    {"output": "9", "tolerance": float("nan")},
-]
-
-
 def check_unscored(expected: Any) -> None:
     with pytest.raises(BadReference):
         read_reference(expected)
@@ -188,9 +198,13 @@ def test_a_malformed_reference_is_unscored_with_its_reason(expected: Any) -> Non
     check_unscored(expected)
 
 
-@pytest.mark.parametrize("expected", UNWRITABLE, ids=range(len(UNWRITABLE)))
-def test_a_reference_that_cannot_be_written_is_unscored(expected: Any) -> None:
-    check_unscored(expected)
+def test_a_reference_that_cannot_be_written_is_unscored() -> None:
+    circular: list[Any] = []
+    circular.append(circular)
+    check_unscored(circular)
+    for expected in (10**5000, {"cases": [{"output": 10**5000}]}):  # more digits than Python writes
+        check_unscored(expected)
+    check_unscored({"output": "9", "tolerance": float("nan")})
 
 
 @tables
@@ -222,36 +236,6 @@ def test_the_output_of_an_object_is_what_is_printed(more: dict[str, Any]) -> Non
         assert judge(f"print({json.dumps(reference)!r})", given).status == "failed"
 
 
-@tables
-def test_a_right_output_passes_with_the_score_of_its_rung(
-    code: str, expected: Any, correctness: float
-) -> None:
-    score = judge(code, expected)
-    assert (score.status, score.correctness_score) == ("passed", correctness)
-    assert (score.format_score, score.error_msg) == (1.0, "")
-
-
-@tables
-def test_a_similar_output_fails_however_similar_and_says_what_was_wanted(
-    code: str, expected: Any
-) -> None:
-    score = judge(code, expected)
-    assert score.status == "failed"
-    assert score.correctness_score < 0.95
-    assert score.error_msg.startswith(f"wrong output: expected {str(expected)!r}, got ")
-
-
-@tables
-def test_a_program_that_ends_badly_fails_whatever_it_printed(code: str) -> None:
-    score = judge(code, "42")
-    assert (score.status, score.correctness_score) == ("failed", 0.0)
-    assert "exit code" in score.error_msg
-
-
-def test_the_error_of_the_program_is_told() -> None:
-    assert "ZeroDivisionError: division by zero" in judge("1 / 0", "1").error_msg
-
-
 def test_messages_are_short_however_long_the_texts() -> None:
     long = judge("print('a' * 100_000)", "b" * 100_000)
     assert len(long.error_msg) < 500
@@ -259,37 +243,7 @@ def test_messages_are_short_however_long_the_texts() -> None:
     assert len(judge("raise ValueError('a' * 100_000)", "1").error_msg) < 700
 
 
-def test_code_that_does_not_compile_is_no_code_of_its_language() -> None:
-    score = judge("print(42", "42")
-    assert (score.format_score, score.correctness_score) == (0.5, 0.0)
-    assert "SyntaxError" in score.error_msg
-    assert judge("def f(:", DOUBLE_TESTS).format_score == 0.5
-    assert judge("def f(:", {"cases": [{"output": "1"}]}).format_score == 0.5
-    assert judge("eval('1 +')", "42").format_score == 1.0  # it compiles, then fails
-
-
-def test_prose_in_the_tag_fails_with_half_the_format() -> None:
-    score = REWARD.compute_reward(tagged("I am not able to do that."), "42")
-    assert (score.format_score, score.correctness_score, score.status) == (0.5, 0.0, "failed")
-
-
-def test_the_limits_are_named() -> None:
-    loop = HASTY.compute_reward(answer("while True: pass"), "1")
-    assert (loop.status, loop.error_msg) == (
-        *("failed", "timeout: the program ran longer than 0.5 seconds"),
-    )
-    assert "memory" in judge("x = 'a' * 10**9", "1").error_msg
-    assert "printed too much" in judge("for _ in range(10**4): print('a' * 1000)", "1").error_msg
-
-
 # --- reference code and predicates
-
-
-def test_reference_code_is_run_for_its_output() -> None:
-    reference = fenced("print(sum(range(10)))", "python")
-    assert judge("print(45)", reference).passed
-    assert not judge("print(44)", reference).passed
-    assert judge("print(45)", fenced("print(45)", "")).passed
 
 
 def test_what_is_in_fences_that_hold_no_code_is_read_on_but_not_without_end() -> None:
@@ -299,17 +253,6 @@ def test_what_is_in_fences_that_hold_no_code_is_read_on_but_not_without_end() ->
         program = fenced(program, "text")
     score = judge("print(45)", program)
     assert (score.status, score.correctness_score) == ("unscored", 0.0)
-
-
-def test_reference_code_runs_in_its_own_language() -> None:
-    assert judge("console.log(45)", fenced("print(45)", "python"), "javascript").passed
-
-
-@pytest.mark.parametrize("code", ["1 / 0", "import sys; print(1); sys.exit(2)", "x = 1", "print("])
-def test_reference_code_that_fails_or_prints_nothing_leaves_no_verdict(code: str) -> None:
-    score = judge("pass", fenced(code, "python"))
-    assert (score.status, score.correctness_score) == ("unscored", 0.0)
-    assert "reference" in score.error_msg
 
 
 def test_reference_code_is_run_once_for_a_group() -> None:
@@ -326,96 +269,21 @@ def test_reference_code_is_run_once_for_a_group() -> None:
     assert sum("2 + 3" in code for code in runs) == 1
 
 
-@pytest.mark.parametrize(
-    ("predicate", "status", "correctness"),
-    [
-        (lambda text: text == "42", "passed", 1.0),
-        (lambda text: text == "41", "failed", 0.0),
-        (lambda _: 1, "passed", 1.0),
-        (lambda _: 0.25, "failed", 0.25),
-        (lambda _: 0.99, "failed", 0.99),
-        (lambda _: 1 / 0, "unscored", 0.0),
-        (lambda _: None, "unscored", 0.0),
-        (lambda _: "yes", "unscored", 0.0),
-        (lambda _: 7, "unscored", 0.0),
-        (lambda _: -0.5, "unscored", 0.0),
-        (lambda _: float("nan"), "unscored", 0.0),
-    ],
-)  # fmt: skip
-def test_a_predicate_gives_credit_and_passes_only_in_full(
-    predicate: Any, status: str, correctness: float
-) -> None:
-    score = judge("print(42)", predicate)
-    assert (score.status, score.correctness_score) == (status, correctness)
-
-
-def test_a_predicate_is_not_asked_about_a_program_that_failed() -> None:
-    assert judge("1 / 0", lambda _: True).status == "failed"
+def test_a_predicate_gives_credit_and_passes_only_in_full() -> None:
+    answers: list[tuple[Any, float | None]] = [(1, 1.0), (True, 1.0), (False, 0.0), (0.25, 0.25)]
+    answers += [(0.99, 0.99), *((wrong, None) for wrong in (None, "yes", 7, -0.5, float("nan")))]
+    for answered, correctness in answers:
+        score = judge("print(42)", lambda text, answered=answered: text == "42" and answered)
+        status = {None: "unscored", 1.0: "passed"}.get(correctness, "failed")
+        assert (score.status, score.correctness_score) == (status, correctness or 0.0), answered
+    assert judge("print(42)", lambda _: 1 / 0).status == "unscored"
+    assert judge("1 / 0", lambda _: True).status == "failed"  # not asked of what failed
 
 
 # --- tests and cases
 
 
-def test_all_tests_must_pass() -> None:
-    score = judge(DOUBLE, DOUBLE_TESTS)
-    assert (score.status, score.correctness_score, score.error_msg) == ("passed", 1.0, "")
-
-
-def test_some_tests_give_their_share_and_name_the_first_that_failed() -> None:
-    score = judge("def double(x):\n    return 4 if x else 0", DOUBLE_TESTS)
-    assert (score.status, score.correctness_score) == ("failed", pytest.approx(2 / 3))
-    assert score.error_msg.startswith("2 of 3 tests passed; test 3 failed: AssertionError")
-    assert "double(-3) == -6" in score.error_msg
-    assert score.details == {"tests": 3, "tests_passed": 2}
-
-
-def test_an_error_in_one_test_leaves_the_others() -> None:
-    score = judge("def double(x):\n    return [0, 0, 4][x] if x >= 0 else 1 / 0", DOUBLE_TESTS)
-    assert score.correctness_score == pytest.approx(2 / 3)
-    assert "ZeroDivisionError" in score.error_msg
-
-
-def test_a_check_function_is_called_with_the_entry_point() -> None:
-    check = "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate(3) == 6"
-    assert judge(DOUBLE, {"tests": check, "entry_point": "double"}).passed
-    assert not judge("def double(x): return 4", {"tests": check, "entry_point": "double"}).passed
-    assert not judge(DOUBLE, {"tests": check, "entry_point": "missing"}).passed
-
-
-def test_setup_is_there_for_the_tests() -> None:
-    spec = {"tests": ["assert math.isclose(half(1), 0.5)"], "setup": ["import math"]}
-    assert judge("from __future__ import annotations\ndef half(x): return x / 2", spec).passed
-
-
-def test_a_test_that_never_ends_is_a_timeout() -> None:
-    code = "def double(x):\n    while x == 0: pass\n    return 2 * x"
-    score = HASTY.compute_reward(answer(code), DOUBLE_TESTS)
-    assert (score.status, score.correctness_score) == ("failed", pytest.approx(1 / 3))
-    assert score.error_msg.startswith("1 of 3 tests passed; timeout")
-
-
 SUM_CASES = {"cases": [{"input": "1 2\n", "output": "3"}, {"input": "-5 5", "output": 0}]}
-
-
-def test_cases_give_the_program_its_input() -> None:
-    assert judge("print(sum(map(int, input().split())))", SUM_CASES).passed
-    assert judge("import sys; print(sum(map(int, sys.stdin.read().split())))", SUM_CASES).passed
-
-
-def test_some_cases_give_their_share_and_name_the_first_that_failed() -> None:
-    score = judge("print(3)", SUM_CASES)
-    assert (score.status, score.correctness_score) == ("failed", 0.5)
-    assert score.error_msg == (
-        "1 of 2 cases passed; case 2 with input '-5 5': wrong output: expected '0', got '3'"
-    )
-    assert score.details == {"cases": 2, "cases_passed": 1}
-
-
-def test_a_case_that_crashes_fails_and_the_others_count() -> None:
-    score = judge(
-        "a, b = map(int, input().split()); print(3 // (3 if a > 0 else 0) * 3)", SUM_CASES
-    )
-    assert (score.status, score.correctness_score) == ("failed", 0.5)
 
 
 def test_after_a_limit_was_met_the_other_cases_are_not_run() -> None:
@@ -448,26 +316,12 @@ def test_all_cases_together_take_twenty_timeouts_at_most(
     assert score.passed or "23 of 50 cases passed; timeout" in score.error_msg
 
 
-EXACT = {"cases": [{"input": "1", "output": "A  b\n"}], "compare": "exact"}
-
-
-@pytest.mark.parametrize("code", ["print('A  b')", "print('A  b', end='')"])
-@pytest.mark.parametrize("expected", [EXACT, {"output": "A  b", "compare": "exact"}])
-def test_an_exact_comparison_forgives_one_last_newline(code: str, expected: Any) -> None:
-    assert judge(code, expected).passed
-
-
-@pytest.mark.parametrize("text", ["A b", "a  b", " A  b", "A  b ", "A  b\n", "A  b\r", ""])
-@pytest.mark.parametrize("expected", [EXACT, {"output": "A  b", "compare": "exact"}])
-def test_an_exact_comparison_forgives_nothing_else(text: str, expected: Any) -> None:
-    score = judge(f"print({text!r})", expected)
-    assert score.status == "failed"
-    assert score.correctness_score < 0.95
-
-
-def test_an_exact_comparison_tells_numbers_apart_by_how_they_are_written() -> None:
-    assert judge("print(7.0)", {"output": 7, "compare": "tolerant"}).passed
-    assert not judge("print(7.0)", {"output": 7, "compare": "exact"}).passed
+def test_an_exact_comparison_forgives_nothing_but_one_last_newline() -> None:
+    cases = {"cases": [{"input": "1", "output": "A  b\n"}], "compare": "exact"}
+    for expected in (cases, {"output": "A  b", "compare": "exact"}):
+        for text in ("A b", "a  b", " A  b", "A  b ", "A  b\n", "A  b\r", ""):
+            score = judge(f"print({text!r})", expected)
+            assert score.status == "failed" and score.correctness_score < 0.95, text
 
 
 # --- calls of a function
@@ -480,32 +334,14 @@ VALUES: list[Any] = [
 
 
 @pytest.mark.parametrize("language", ["python", "javascript"])
-def test_values_go_in_and_come_out_exactly(language: str) -> None:
+def test_values_go_in_and_come_out_exactly_and_are_not_taken_for_others(language: str) -> None:
     same = {"python": "def same(x): return x", "javascript": "function same(x) { return x; }"}
     cases = [{"args": [value], "output": value} for value in VALUES if value != "\ud800"]
     assert judge(same[language], {"entry_point": "same", "cases": cases}, language).passed
-
-
-@pytest.mark.parametrize("language", ["python", "javascript"])
-@pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
-def test_a_value_is_not_taken_for_another(language: str, value: Any) -> None:
     other = {"python": "def f(): return [7]", "javascript": "function f() { return [7]; }"}
-    spec = {"entry_point": "f", "cases": [{"args": [], "output": value}]}
-    assert judge(other[language], spec, language).status == "failed"
-
-
-def test_a_call_may_have_several_arguments_some_by_name() -> None:
-    spec = {
-        "entry_point": "f",
-        "cases": [
-            {"args": [1, 2], "kwargs": {"scale": 10}, "output": 30},
-            {"args": [1, 2], "output": 3},
-        ],
-    }
-    assert judge("def f(a, b, scale=1): return (a + b) * scale", spec).passed
-    half = judge("def f(a, b, scale=1): return a + b", json.dumps(spec))
-    assert (half.status, half.correctness_score) == ("failed", 0.5)
-    assert "assert f(1, 2, scale=10) == 30" in half.error_msg
+    for value in VALUES:
+        spec = {"entry_point": "f", "cases": [{"args": [], "output": value}]}
+        assert judge(other[language], spec, language).status == "failed", value
 
 
 def test_a_tuple_is_an_array_of_json_as_an_argument_it_stays_one() -> None:
@@ -517,35 +353,20 @@ def test_a_tuple_is_an_array_of_json_as_an_argument_it_stays_one() -> None:
     assert judge("def f(pair): return len({pair})", hashed).passed
 
 
-@pytest.mark.parametrize(
-    ("language", "case"),
-    [
-        ("javascript", {"args": [], "kwargs": {"a": 1}, "output": 1}),
-        ("javascript", {"args": [2**53 + 1], "output": 1}),
-        ("javascript", {"args": [{1: 2}], "output": 1}),
-        ("python", {"args": [], "kwargs": {"class": 1}, "output": 1}),
-        ("python", {"args": [], "kwargs": {"a b": 1}, "output": 1}),
-        ("python", {"args": [{1, 2}], "output": 1}),
-        ("python", {"args": [10**5000], "output": 1}),
-        *(
-            (language, {"args": [], "output": output})
-            for language in ("python", "javascript")
-            for output in (b"", object(), json.loads("[" * 150 + "]" * 150))
-        ),
-    ],
-)
-def test_a_call_that_the_language_cannot_write_is_unscored(language: str, case: Any) -> None:
-    score = judge("pass", {"entry_point": "f", "cases": [case]}, language)
-    assert score.status == "unscored"
-    assert score.error_msg.startswith("cannot judge: ")
-
-
-def test_a_function_with_no_possible_name_is_unscored() -> None:
-    spec = {"cases": [{"args": [], "output": 1}]}
-    assert judge("x = 1", {**spec, "entry_point": "class"}).status == "unscored"
-    assert judge("x = 1", {**spec, "entry_point": "$f"}).status == "unscored"
-    code = "function $f() { return 1; }"
-    assert judge(code, {**spec, "entry_point": "$f"}, "javascript").passed
+def test_a_call_that_the_language_cannot_write_is_unscored() -> None:
+    javascript: list[dict[str, Any]] = [{"kwargs": {"a": 1}}, {"args": [2**53 + 1]}]
+    python = [{"kwargs": {"class": 1}}, {"kwargs": {"a b": 1}}, {"args": [{1, 2}]}]
+    outputs = (b"", object(), json.loads("[" * 150 + "]" * 150))
+    both = [{"output": output} for output in outputs]
+    for language, cases in (
+        ("javascript", [*javascript, {"args": [{1: 2}]}, *both]),
+        ("python", [*python, {"args": [10**5000]}, *both]),
+    ):
+        for case in cases:
+            spec = {"entry_point": "f", "cases": [{"args": [], "output": 1} | case]}
+            score = judge("pass", spec, language)
+            assert score.status == "unscored", case
+            assert score.error_msg.startswith("cannot judge: ")
 
 
 # --- many at once
@@ -731,20 +552,6 @@ def test_a_row_is_scored_in_its_own_language() -> None:
     assert reward.score(row, answer("print(1)")).passed
 
 
-def test_javascript_is_judged_like_python() -> None:
-    double = "function double(x) { return 2 * x; }"
-    tests = {"tests": ["console.assert(double(2) === 4)", "console.assert(double(3) === 6)"]}
-    assert judge("console.log(6 * 7)", "42", "javascript").passed
-    assert judge(double, tests, "javascript").passed
-    wrong = judge("function double(x) { return 4; }", tests, "javascript")
-    assert (wrong.status, wrong.correctness_score) == ("failed", 0.5)
-    line = "const text = require('fs').readFileSync(0, 'utf8'); console.log(text.trim().length)"
-    assert judge(line, {"cases": [{"input": "four", "output": "4"}]}, "javascript").passed
-    assert judge("throw new Error('no')", "42", "javascript").status == "failed"
-    assert judge("function (", "42", "javascript").format_score == 0.5
-    assert judge("JSON.parse('{')", "42", "javascript").format_score == 1.0
-
-
 @tables
 def test_no_forgery_in_javascript_passes_the_tests(code: str) -> None:
     equal = "require('assert').strictEqual(double(2), 4)"
@@ -779,112 +586,6 @@ def test_shaping_fills_aux_and_leaves_the_verdict() -> None:
 def test_a_timeout_must_be_positive(timeout: float) -> None:
     with pytest.raises(UsageError):
         CodingRewardFunction(timeout=timeout)
-
-
-@tables
-def test_tests_that_cannot_run_at_all_are_the_references_fault(
-    language: str, reference: dict[str, Any]
-) -> None:
-    code = {"python": "def f(x): return 2", "javascript": "const f = x => 2"}[language]
-    score = CodingRewardFunction().compute_reward(
-        f"<answer>{code}</answer>", reference, language=language
-    )
-    assert score.status == "unscored" and "cannot run" in score.error_msg
-
-
-@tables
-def test_tests_that_pass_without_a_program_prove_none(language: str, tests: dict[str, Any]) -> None:
-    code = {"python": "def f(x): return 4", "javascript": "const f = x => 4"}[language]
-    score = CodingRewardFunction().compute_reward(
-        f"<answer>{code}</answer>", tests, language=language
-    )
-    assert score.status == "unscored" and "pass without a program" in score.error_msg
-
-
-@tables
-def test_tests_that_need_a_program_prove_one(
-    language: str, code: str, tests: dict[str, Any]
-) -> None:
-    setup = "const assert = require('assert')" if language == "javascript" else ""
-    score = CodingRewardFunction().compute_reward(
-        f"<answer>{code}</answer>", {**tests, "setup": setup}, language=language
-    )
-    assert score.passed, score.error_msg
-
-
-@pytest.mark.parametrize("runner", ["test", "it", "describe"])
-def test_tests_for_a_runner_that_is_not_there_fail_nobody(runner: str) -> None:
-    tests = [f"{runner}('f', () => {{ expect(f(2)).toBe(4) }})"]
-    score = CodingRewardFunction().compute_reward(
-        "<answer>const f = x => 4</answer>", {"tests": tests}, language="javascript"
-    )
-    assert score.status == "unscored" and "cannot run" in score.error_msg
-
-
-def test_a_program_that_lacks_the_function_test_has_failed() -> None:
-    score = CodingRewardFunction().compute_reward(
-        "<answer>const f = x => 4</answer>",
-        {"tests": ["console.assert(test(2) === 4)"]},
-        language="javascript",
-    )
-    assert score.status == "failed"
-
-
-@tables
-def test_no_program_can_put_its_fault_on_the_tests(language: str, code: str) -> None:
-    tests = {"python": "assert f(1) == 2", "javascript": "console.assert(f(1) === 2)"}
-    score = CodingRewardFunction().compute_reward(
-        f"<answer>{code}</answer>", {"tests": [tests[language]]}, language=language
-    )
-    assert score.status == "failed"
-
-
-@tables
-def test_a_test_that_expects_a_syntax_error_is_no_broken_one(
-    language: str, reference: dict[str, Any]
-) -> None:
-    code = {"python": "def f(x): return 2", "javascript": "const f = x => 2"}[language]
-    score = CodingRewardFunction().compute_reward(
-        f"<answer>{code}</answer>", reference, language=language
-    )
-    assert score.status == "failed"
-
-
-def test_a_program_cannot_make_a_package_that_the_sandbox_lacks() -> None:
-    code = (
-        "import sys, types\nnumpy = types.ModuleType('numpy')\nnumpy.allclose = lambda *_: True\n"
-    )
-    code += "sys.modules['numpy'] = numpy\ndef f(x): return 0"
-    for reference in (
-        {"tests": ["import numpy as np\nassert np.allclose(f(1), 1)"]},
-        {"setup": "import numpy as np", "tests": ["assert np.allclose(f(1), 1)"]},
-    ):
-        score = CodingRewardFunction().compute_reward(f"<answer>{code}</answer>", reference)
-        assert score.status == "unscored"
-
-
-@pytest.mark.parametrize("key", ["test", "case"])
-def test_a_misspelt_reference_is_not_blamed_on_the_program(key: str) -> None:
-    reference: dict[str, Any] = {key: ["assert f(1) == 1"]}
-    for expected in (reference, json.dumps(reference)):
-        score = CodingRewardFunction().compute_reward(
-            "<answer>def f(x): return x</answer>", expected
-        )
-        assert score.status == "unscored" and f"{key}s" in score.error_msg
-
-
-def test_a_reference_in_a_language_that_cannot_be_run_is_no_text() -> None:
-    score = CodingRewardFunction().compute_reward(
-        "<answer>print(4)</answer>", "```ruby\nputs 4\n```"
-    )
-    assert score.status == "unscored" and "ruby" in score.error_msg
-
-
-def test_an_exact_difference_is_shown_with_its_white_space() -> None:
-    score = CodingRewardFunction().compute_reward(
-        "<answer>print(4)</answer>", {"output": "4 ", "compare": "exact"}
-    )
-    assert "expected '4 ', got '4\\n'" in score.error_msg
 
 
 def test_a_program_without_fuel_is_not_said_to_have_been_slow() -> None:

@@ -52,72 +52,22 @@ RUNNERS = [
 ]
 
 
-@pytest.mark.parametrize("test", RUNNERS)
-@pytest.mark.parametrize("code", [DOUBLE["javascript"], "function f(x) { return 3; }", "f(", "("])
-def test_tests_for_a_runner_fail_no_program(test: str, code: str) -> None:
-    score = judge(code, {"tests": [test]}, "javascript")
+def check_runner_is_told(score: RewardFunctionScore) -> None:
     assert score.status == "unscored"
     assert "cannot run: they are written for" in score.error_msg
 
 
-@tables
-def test_a_program_cannot_be_the_runner_of_its_own_tests(code: str) -> None:
-    assert judge(code, {"tests": [MOCHA]}, "javascript").status == "unscored"
-
-
-@tables
-def test_no_program_can_make_tests_those_of_a_runner(code: str) -> None:
-    tests = {"tests": ["console.assert(f(2) === 4)", "console.assert(f(3) === 6)"]}
-    assert judge(code, tests, "javascript").status == "failed"
-
-
-def test_a_test_that_brings_its_own_helper_runs() -> None:
-    own = "const it = (name, run) => run();\nit('doubles', () => { console.assert(f(2) === 4) })"
-    for tests in (
-        {"tests": [own]},
-        {"tests": [own.split("\n")[1]], "setup": own.split("\n")[0]},
-    ):
-        assert judge(DOUBLE["javascript"], tests, "javascript").passed
-        assert judge("function f(x) { return 3; }", tests, "javascript").status == "failed"
-
-
-@pytest.mark.parametrize("language", ["javascript", None])
 @pytest.mark.parametrize("test", RUNNERS)
-def test_the_runner_is_the_reason_for_tests_in_one_text_too(
-    test: str, language: str | None
-) -> None:
+def test_tests_for_a_runner_fail_no_program(test: str) -> None:
+    for code in (DOUBLE["javascript"], "function f(x) { return 3; }", "f(", "("):
+        check_runner_is_told(judge(code, {"tests": [test]}, "javascript"))
     for fence in ("javascript",) if test in RUNNERS[-1:] else ("javascript", ""):  # Python, too
-        score = judge(DOUBLE["javascript"], {"tests": test}, language, fence)
-        assert score.status == "unscored"
-        assert "cannot run: they are written for" in score.error_msg
-
-
-def test_a_program_may_be_a_runner_itself() -> None:
-    code = "const names = []; function test(name, run) { names.push(name); run(); }"
-    tests = {"tests": ["test('a', () => {}); require('assert').deepEqual(names, ['a'])"]}
-    assert judge(code, tests, "javascript").passed
-    assert judge("const names = []; const test = () => {}", tests, "javascript").status == "failed"
+        for language in ("javascript", None):
+            score = judge(DOUBLE["javascript"], {"tests": test}, language, fence)
+            check_runner_is_told(score)
 
 
 # --- the program as a module
-
-PYTHON_IMPORTS = [
-    "from solution import f\nassert f(2) == 4",
-    "from main import f as g\nassert g(2) == 4",
-    "import solution\nassert solution.f(2) == 4",
-    "import main as m\n\ndef test_double():\n    assert m.f(2) == 4",
-    "import importlib\nassert importlib.import_module('solution').f(2) == 4",
-    "from solution import *\nassert f(2) == 4",
-    "import unittest\nfrom solution import f\n\nclass TestF(unittest.TestCase):\n"
-    "    def test_double(self):\n        self.assertEqual(f(2), 4)",
-]
-
-
-@pytest.mark.parametrize("test", PYTHON_IMPORTS)
-def test_solution_and_main_are_modules_of_a_python_program(test: str) -> None:
-    assert judge(DOUBLE["python"], {"tests": [test]}, "python").passed
-    assert judge("def f(x): return 3", {"tests": [test]}, "python").status == "failed"
-    assert judge("def g(x): return 4", {"tests": [test]}, "python").status == "failed"
 
 
 @tables
@@ -131,53 +81,9 @@ def test_tests_in_one_text_are_one_test(language: str, text: str) -> None:
 
 
 @tables
-def test_a_text_that_tests_nothing_is_unscored(text: str) -> None:
-    assert judge(DOUBLE["python"], {"tests": text}, "python").status == "unscored"
-
-
-def test_the_file_that_a_reference_names_is_a_module_too() -> None:
-    tests = {"tests": ["from bank import f\nassert f(2) == 4"]}
-    for file in ("bank.py", "bank"):
-        assert judge(DOUBLE["python"], {**tests, "file": file}, "python").passed
-    assert judge(DOUBLE["python"], tests, "python").status == "unscored"  # there is no such module
-    check = {"tests": "from bank import f\ndef check(g): assert g(2) == f(2) == 4"}
-    assert judge(
-        DOUBLE["python"], {**check, "entry_point": "f", "file": "bank.py"}, "python"
-    ).passed
-
-
-def test_a_package_that_lacks_is_known_behind_an_import_of_the_program() -> None:
-    test = "from solution import f\nimport numpy\nassert numpy.all(f(2) == 4)"
-    assert judge(DOUBLE["python"], {"tests": [test]}, "python").status == "unscored"
-    hidden = "import numpy\ndef f(x): return 4"  # the same of the program is its own fault
-    assert judge(hidden, {"tests": [PYTHON_IMPORTS[0]]}, "python").status == "failed"
-
-
-def test_a_setup_may_import_the_program() -> None:
-    future = "from __future__ import (\n    annotations,\n)\nimport main"
-    for setup in (
-        "from solution import f as g",
-        "from __future__ import annotations\nimport main",
-        future,
-    ):
-        tests = {"tests": ["assert f(2) == 4"], "setup": setup}
-        assert judge(DOUBLE["python"], tests, "python").passed
-    setup = "const { f: g } = require('./solution');"
-    javascript = {"tests": ["console.assert(g(2) === 4)"], "setup": setup}
-    assert judge(DOUBLE["javascript"], javascript, "javascript").passed
-    assert judge("function f() {}", javascript, "javascript").status == "failed"
-
-
-@tables
 def test_a_file_is_no_path_and_no_module_of_pythons_own(file: Any) -> None:
     reference = {"tests": ["assert f(2) == 4"], "file": file}
     assert judge(DOUBLE["python"], reference, "python").status == ("unscored" if file else "passed")
-
-
-@tables
-def test_no_program_gains_by_being_a_module(code: str) -> None:
-    for test in ("from solution import f\nassert f(2) == 4", "import main\nassert main.f(2) == 4"):
-        assert judge(code, {"tests": [test]}, "python").status == "failed"
 
 
 EXPORTS = ["", "module.exports = { f };", "exports.f = f;", "module.exports.f = f"]
@@ -227,51 +133,22 @@ def test_the_file_that_a_reference_names_is_there_for_javascript_too() -> None:
             assert wrong.status == "failed"
 
 
-@tables
-def test_what_only_looks_like_an_import_of_a_file_is_none(test: str) -> None:
-    assert judge(DOUBLE["javascript"], {"tests": [test]}, "javascript").passed
-    assert judge("const f = x => 3", {"tests": [test]}, "javascript").status == "failed"
-
-
-def test_no_program_makes_its_tests_unscored_by_a_file_that_is_not_there() -> None:
-    tests = {"tests": ["console.assert(f(2) === 4)"]}
-    for code in ("require('./other'); const f = x => 4", "const f = x => require('./other')"):
-        assert judge(code, tests, "javascript").status == "failed"
-
-
-def test_what_a_program_exports_itself_stays() -> None:
-    code = "function f(x) { return 3; }\nmodule.exports = { f: (x) => 2 * x };"
-    tests = {"tests": ["const { f } = require('./solution');\nconsole.assert(f(2) === 4)"]}
-    assert judge(code, tests, "javascript").passed
-    default = {"tests": ["import f from './solution';\nconsole.assert(f(2) === 4)"]}
-    assert judge(DOUBLE["javascript"], default, "javascript").passed
-    assert judge(f"export default {DOUBLE['javascript']}", default, "javascript").passed
-
-
 # --- values of calls
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ("0.1 + 0.2", 0.3),
-        ("3.0", 3),
-        ("3", 3.0),
-        ("[1, [2.0000000000000004]]", [1, [2]]),
-        ("1e999 - 1e999", float("nan")),
-        ("1e999", float("inf")),
-        ('{"a": [0.1 + 0.2]}', {"a": [0.3]}),
-    ],
-)
+RETURNED: list[tuple[str, Any]] = [
+    *(("0.1 + 0.2", 0.3), ("3.0", 3), ("3", 3.0), ("[1, [2.0000000000000004]]", [1, [2]])),
+    *(("1e999 - 1e999", float("nan")), ("1e999", float("inf"))),
+    ('{"a": [0.1 + 0.2]}', {"a": [0.3]}),
+]
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_what_a_call_returns_is_compared_as_json(value: str, expected: Any, language: str) -> None:
-    code = {
-        "python": f"def f(): return {value}",
-        "javascript": f"function f() {{ return {value}; }}",
-    }
-    assert judge(code[language], calls(expected), language).passed
-    text = json.dumps(calls(expected))
-    assert judge(code[language], text, language).passed
+def test_what_a_call_returns_is_compared_as_json(language: str) -> None:
+    shape = {"python": "def f(): return {}", "javascript": "const f = () => ({})"}[language]
+    for value, expected in RETURNED:
+        for reference in (calls(expected), json.dumps(calls(expected))):
+            assert judge(shape.replace("{}", value), reference, language).passed, value
 
 
 @tables
@@ -296,23 +173,6 @@ def test_no_object_passes_for_a_value_that_it_is_not(
     assert judge(code[language], calls(expected), language).status == "failed"
 
 
-def test_a_program_that_reports_for_itself_passes_no_call() -> None:
-    for code in (
-        "def f():\n    __judge__(0, 3)\n    return 3",
-        "def f():\n    __judge__(0, 3)\n    raise SystemExit",
-        "import sys\ndef f():\n    sys._getframe(1).f_globals['__judge__'](0, 3)",
-        "def f():\n    global __judge__\n    __judge__ = lambda *_: None",
-    ):
-        assert judge(code, calls(3), "python").status == "failed"
-    for code in (
-        "function f() { $report(0, [3]); return 3; }\nfunction g() {}",
-        "function f() { process.exit(0); }",
-        "const $report = () => {}; const f = () => 4;",
-        "Object.defineProperty(Array.prototype, 0, { get: () => 3 }); const f = () => 4;",
-    ):
-        assert judge(code, calls(3), "javascript").status == "failed"
-
-
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_rows_of_calls_are_judged_in_brief_as_they_are_in_full(language: str) -> None:
     cases = [{"args": [number], "output": 2 * number} for number in range(3)]
@@ -332,53 +192,7 @@ def test_rows_of_calls_are_judged_in_brief_as_they_are_in_full(language: str) ->
     assert reward.passes(printed_by_code, tagged(fenced("print(4)", "python")), likely=True)
 
 
-def test_the_message_of_a_call_says_what_it_gave() -> None:
-    assert (
-        "assert f(2) == [1] (got 4)"
-        in judge(DOUBLE["python"], calls([1], args=[2]), "python").error_msg
-    )
-    score = judge(DOUBLE["javascript"], calls([1], args=[2]), "javascript")
-    assert "f(2) is 4, and should be [1]" in score.error_msg
-
-
-def test_a_nan_may_be_an_argument() -> None:
-    code = {"python": "def f(x): return x != x", "javascript": "const f = x => x !== x"}
-    for language in LANGUAGES:
-        assert judge(code[language], calls(True, args=[float("nan")]), language).passed
-
-
 # --- a method as the entry
-
-SOLUTION = {
-    "python": "class Solution:\n    def double(self, x): return 2 * x",
-    "javascript": "class Solution {\n  double(x) { return 2 * this.one(x); }\n"
-    "  one(x) { return x; }\n}",
-}
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_a_method_of_solution_is_an_entry_point(language: str) -> None:
-    reference = calls(4, args=[2], entry="Solution().double")
-    assert judge(SOLUTION[language], reference, language).passed
-    assert judge(SOLUTION[language].replace("2 *", "3 *"), reference, language).status == "failed"
-    assert judge(DOUBLE[language], reference, language).status == "failed"
-    exported = f"{SOLUTION['javascript']}\nmodule.exports = Solution;"
-    assert judge(exported, reference, "javascript").passed
-
-
-def test_a_check_is_called_with_a_method_too() -> None:
-    python = {"tests": "def check(g):\n    assert g(2) == 4", "entry_point": "Solution().double"}
-    assert judge(SOLUTION["python"], python, "python").passed
-    assert (
-        judge("class Solution:\n    def double(self, x): return 3", python, "python").status
-        == "failed"
-    )
-    assert judge(DOUBLE["python"], python, "python").status == "failed"
-    javascript = {**python, "tests": "function check(g) { console.assert(g(2) === 4); }"}
-    assert judge(SOLUTION["javascript"], javascript, "javascript").passed
-    assert judge("class Solution { double() {} }", javascript, "javascript").status == "failed"
-    numpy = {**python, "tests": "def check(g):\n    import numpy\n    assert g(2) == 4"}
-    assert judge(SOLUTION["python"], numpy, "python").status == "unscored"
 
 
 @tables
@@ -410,30 +224,10 @@ def test_no_more_is_forgiven_than_the_tolerance(text: str, output: str, toleranc
     assert judge(f'print("{text}")', printed(output, tolerance), "python").status == "failed"
 
 
-@pytest.mark.parametrize(
-    "tolerance",
-    [
-        -1,
-        float("nan"),
-        float("inf"),
-        True,
-        "0.1",
-        None,
-        [],
-        {},
-        {"rel": 1},
-        {"relative": 1},
-        1,
-        10**400,
-    ],
-)
-def test_a_tolerance_is_a_number_that_means_something(tolerance: Any) -> None:
-    with pytest.raises(BadReference):
-        read_reference(printed("1", tolerance))
-
-
-def test_a_tolerance_goes_with_what_is_printed_alone() -> None:
+def test_a_tolerance_is_a_number_that_means_something_and_goes_with_what_is_printed() -> None:
+    wrong: list[Any] = [-1, float("nan"), float("inf"), True, "0.1", None, [], {}, 1, 10**400]
     for reference in (
+        *(printed("1", tolerance) for tolerance in [*wrong, {"rel": 1}, {"relative": 1}]),
         {**printed("1", 0.1), "compare": "exact"},
         {**calls(1), "tolerance": 0.1},
         {"tests": ["assert f(2) == 4"], "tolerance": 0.1},
@@ -473,85 +267,35 @@ def test_a_fence_in_another_language_than_the_references_has_failed_and_is_told(
     assert set_once.compute_reward(right, reference).passed
 
 
-def test_the_language_of_the_reference_counts_more_than_that_of_the_call() -> None:
-    reference = {**calls(4, args=[2]), "language": "js"}
-    assert judge(DOUBLE["javascript"], reference, "python").passed
-    assert judge(DOUBLE["python"], reference, "python").status == "failed"
-    assert judge(DOUBLE["python"], {**reference, "language": "ruby"}).status == "unscored"
-    assert judge(DOUBLE["python"], {**reference, "language": 3}).status == "unscored"
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_where_nothing_else_says_a_language_the_fence_does(language: str) -> None:
-    assert judge(DOUBLE[language], calls(4, args=[2]), fence=language).passed
-    tests = {"python": "assert f(2) == 4", "javascript": "console.assert(f(2) === 4)"}
-    assert judge(DOUBLE[language], {"tests": [tests[language]]}, fence=language).passed
-    shown = {"python": "print(4)", "javascript": "console.log(4)"}
-    assert judge(shown[language], "4", fence=language).passed
-
-
-@pytest.mark.parametrize("fence", ["", "text", "console", "output"])
-def test_a_fence_that_names_no_language_says_none(fence: str) -> None:
-    assert judge(DOUBLE["python"], calls(4, args=[2]), fence=fence).passed
-    assert judge(DOUBLE["javascript"], calls(4, args=[2]), "javascript", fence).passed
-    javascript = {"tests": ["console.assert(f(2) === 4)"]}
-    assert judge(DOUBLE["javascript"], javascript, fence=fence).passed
-
-
-JAVASCRIPT_ONLY = [{"tests": ["console.assert(f(2) === 4)"]}, calls(4, entry="$f", args=[2])]
-
-
 @tables
-@pytest.mark.parametrize("fence", ["javascript", "js", "typescript", "ts", "java", "cpp", "bash"])
-@pytest.mark.parametrize("code", ["def f(x): return 3", "const f = x => 4", DOUBLE["python"]])
-def test_no_fence_is_a_way_out_of_tests_that_are_written_in_python(
-    reference: dict[str, Any], fence: str, code: str
-) -> None:
-    assert judge(code, reference, fence=fence).status == "failed"
-    assert judge(code, reference, "python", fence).status == "failed"
+def test_no_fence_is_a_way_out_of_tests_that_are_written_in_python(reference: Any) -> None:
+    for fence in ("javascript", "js", "typescript", "ts", "java", "cpp", "bash"):
+        for code in ("def f(x): return 3", "const f = x => 4", DOUBLE["python"]):
+            assert judge(code, reference, fence=fence).status == "failed"
+            assert judge(code, reference, "python", fence).status == "failed"
 
 
-@pytest.mark.parametrize("reference", JAVASCRIPT_ONLY)
-@pytest.mark.parametrize("fence", ["python", "py", "java"])
-def test_nor_of_those_that_are_written_in_javascript(reference: dict[str, Any], fence: str) -> None:
-    assert judge("def f(x): return 3", reference, fence=fence).status == "failed"
-    assert judge("def f(x): return 3", reference, "javascript", fence).status == "failed"
+def test_nor_of_those_that_are_written_in_javascript() -> None:
+    tests = {"tests": ["console.assert(f(2) === 4)"]}
+    for reference in (tests, calls(4, entry="$f", args=[2])):
+        for fence in ("python", "py", "java"):
+            for language in (None, "javascript"):
+                score = judge("def f(x): return 3", reference, language, fence)
+                assert score.status == "failed"
 
 
-def test_what_cannot_be_judged_in_any_language_is_unscored_whatever_the_fence() -> None:
-    for reference in (
-        {"tests": ["import numpy\nassert f(2) == 4"]},
-        {"tests": [MOCHA]},
-        {"tests": ["("]},
-        {"tests": ["pass"]},
-    ):
-        for fence in ("", "python"):
-            assert judge(DOUBLE["python"], reference, fence=fence).status == "unscored"
-
-
-def test_reference_code_is_not_run_in_the_language_of_the_answer() -> None:
-    reference = fenced("print(2 + 2)", "")
-    assert judge("console.log(4)", reference, fence="js").passed
-    assert judge("console.log(5)", reference, fence="js").status == "failed"
-    javascript = fenced("console.log(2 + 2)", "")
-    assert judge("console.log(4)", javascript, "javascript").passed
-
-
-@pytest.mark.parametrize("fence", ["ts", "typescript", "TypeScript", "tsx"])
-def test_typescript_is_unscored_where_nothing_says_another_language(fence: str) -> None:
+def test_typescript_is_unscored_where_nothing_says_another_language() -> None:
     code = "function f(x: number): number { return 2 * x; }"
-    score = judge(code, calls(4, args=[2]), fence=fence)
-    assert (score.status, score.error_msg) == (
-        "unscored",
-        "cannot judge: TypeScript cannot be run",
-    )
     javascript = {"tests": ["console.assert(f(2) === 4)"]}
-    assert judge(code, javascript, fence=fence).status == "unscored"
-    assert judge("console.log(4)", "4", fence=fence).status == "unscored"
-    for language in LANGUAGES:
-        score = judge(code, calls(4, args=[2]), language, fence)
-        assert score.error_msg == f"the reference says {language}, and the fence typescript"
-        assert score.status == "failed"
+    for fence in ("ts", "typescript", "TypeScript", "tsx"):
+        for program, reference in ((code, calls(4, args=[2])), (code, javascript), ("1", "1")):
+            score = judge(program, reference, fence=fence)
+            assert score.status == "unscored"
+            assert score.error_msg == "cannot judge: TypeScript cannot be run"
+        for language in LANGUAGES:
+            score = judge(code, calls(4, args=[2]), language, fence)
+            assert score.error_msg == f"the reference says {language}, and the fence typescript"
+            assert score.status == "failed"
 
 
 def test_a_reference_for_typescript_fails_nobody() -> None:
@@ -561,14 +305,6 @@ def test_a_reference_for_typescript_fails_nobody() -> None:
     row = Sample("coding", "", "4", "", language="typescript")
     assert CodingRewardFunction().score(row, tagged("1")).status == "unscored"
     assert judge("print(4)", fenced("console.log(4)", "ts")).status == "unscored"
-
-
-def test_of_several_blocks_one_that_can_be_run_is_taken_before_typescript() -> None:
-    answer = tagged(f"{fenced('let x: any', 'ts')}\n{fenced(DOUBLE['javascript'], 'js')}")
-    reward = CodingRewardFunction()
-    assert reward.compute_reward(answer, calls(4, args=[2])).passed
-    wrong = answer.replace("2 * x", "3 * x")
-    assert reward.compute_reward(wrong, calls(4, args=[2])).status == "failed"
 
 
 def test_many_are_judged_in_the_language_of_each_like_one() -> None:
@@ -598,21 +334,16 @@ def of_leetcode(language: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("named", [True, False])
-def test_an_entry_point_may_be_a_method_of_solution(language: str, named: bool) -> None:
+def test_an_entry_point_may_be_a_method_of_solution(language: str) -> None:
     right = LEETCODE[language]
     row = Sample("coding", "", json.dumps(of_leetcode(language)[0]), "", language=language)
-    reward = CodingRewardFunction()
-    assert reward.passes(row, tagged(fenced(right, language)), likely=True)
+    assert CodingRewardFunction().passes(row, tagged(fenced(right, language)), likely=True)
+    wrong = [right.replace(*pair) for pair in (("2 *", "3 *"), ("Solution", "Other"), ("f(", "g("))]
     for reference in of_leetcode(language):
-        stated = language if named else None
-        assert judge(right, reference, stated, language).passed
-        for wrong in (
-            right.replace("2 * x", "3 * x"),
-            right.replace("Solution", "Other"),
-            right.replace("f(", "g("),
-        ):
-            assert judge(wrong, reference, stated, language).status == "failed"
+        for stated in (language, None):
+            assert judge(right, reference, stated, language).passed
+            for code in wrong:
+                assert judge(code, reference, stated, language).status == "failed"
 
 
 @tables

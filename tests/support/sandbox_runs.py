@@ -91,7 +91,7 @@ def _faults(block: Block) -> Iterator[str]:
     if "stderr" in expected:
         del wanted["error"]
     for name, value in wanted.items():
-        if not _is_like(found[name], value):
+        if not is_like(found[name], value):
             yield f"{name} is {found[name]!r}, not {value!r}, of {program!r} with {tests}"
     limit = options.get("timeout", 5)
     if run.status == "timeout" and "fuel" not in options and run.duration_s < limit:
@@ -100,11 +100,12 @@ def _faults(block: Block) -> Iterator[str]:
         yield f"it took {run.duration_s:g} s: {program!r}"
 
 
-def _is_like(found: Any, wanted: Any) -> bool:
+def is_like(found: Any, wanted: Any) -> bool:
+    """Whether a value is as the last line of a block says."""
     if isinstance(found, str) and isinstance(wanted, list):
         return all(part in found for part in wanted)
     if isinstance(wanted, list):
-        return len(found) == len(wanted) and all(map(_is_like, found, wanted))
+        return len(found) == len(wanted) and all(map(is_like, found, wanted))
     if isinstance(wanted, str) and wanted.endswith("…"):
         return bool(found.startswith(wanted[:-1]))
     return wanted is ... or bool(found == wanted)
