@@ -11,9 +11,8 @@ import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
-from ..errors import NoCompletion, check_range
+from ..errors import NoCompletion
 from ..inference.journal import BatchNotReady, Call, Journal, Source, slot_seed
 from ..parsing.sections import ExampleParser
 from ..prompts import rectify_request, task_request
@@ -31,7 +30,6 @@ from ..types import (
     Slot,
     TaskType,
 )
-from ..verification import MIN_AGREEMENT
 from ..verification.certificate import certificate_of
 from ..verification.self_consistency import (
     INITIAL_SOLUTIONS,
@@ -195,75 +193,31 @@ def _form_advice(task: TaskType, sample: Sample) -> str:
 # --- from an attempt to its outcome --------------------------------------------------------------
 
 
-class CompletionSource(Protocol):
-    """A source of completions: a journal, a batch queue, or a read-only journal."""
-
-    @property
-    def lost(self) -> Collection[str]:
-        """Slots that must not be used."""
-        ...
-
-    def complete(self, call: Call, source: Source) -> Completion:
-        """Return the completion of a call. Raises as `Journal.complete`."""
-        ...
-
-
-@dataclass(frozen=True)
-class SelfConsistency:
-    """The solver of each task, its number of solutions at most, and the share that must agree.
-
-    `writer` is the class of the provider that writes the rows.
-
-    Raises:
-        UsageError: a number is out of range.
-    """
-
-    source: Source
-    count: int = 0
-    min_agreement: float = MIN_AGREEMENT
-    writer: str = ""
-
-    def __post_init__(self) -> None:
-        check_range("verify", self.count, 0)
-        check_range("min_agreement", self.min_agreement, 0, 1)
-
-    @property
-    def verified_by(self) -> str:
-        """The method that verifies accepted rows: "self" if only their author agrees."""
-        return "self-consistency" if self.count else _COMPUTED.get(self.writer, "self")
-
-    def settings(self) -> dict[str, object]:
-        """Return the verification's part of the run settings."""
-        return {
-            "verify": self.count,
-            "verify_model": self.source.model if self.count else "",
-            "min_agreement": self.min_agreement if self.count else None,
-        }
-
-
 @dataclass(frozen=True)
 class AttemptRunner:
     """Turns attempts into outcomes; called from many threads.
 
-    `has_prompt` says whether a row with the same prompt exists: then no further check runs.
+    `has_prompt` says whether a row with the same prompt exists: then no further check runs. The
+    solver makes up to `solutions` of each task, of which `min_agreement` must agree.
     """
 
-    journal: CompletionSource
-    source: Source
+    journal: Journal
+    writer: Source
+    solver: Source
     rewards: Mapping[str, RewardFunction]
     seed_of: Callable[[Slot], int]
     has_prompt: Callable[[str], bool]
-    consistency: SelfConsistency
+    solutions: int
+    min_agreement: float
 
     def __call__(self, attempt: Attempt) -> Outcome:
         """Request and judge one completion; verify the row if it is accepted."""
         outcome = self._judged(attempt)
-        certificate = {
-            "verified_by": self.consistency.verified_by,
-            "repairs": str(attempt.slot.repair),
-        }
+        verified_by = _COMPUTED.get(self.writer.name, "self")  # "self": only its author agrees
+        verified_by = "self-consistency" if self.solutions else verified_by
+        certificate = {"verified_by": verified_by, "repairs": str(attempt.slot.repair)}
         outcome = replace(outcome, certificate=certificate)
-        if self.consistency.count and self._is_new(outcome):
+        if self.solutions and self._is_new(outcome):
             outcome = self._solved(outcome)
         if self._is_new(outcome):
             outcome = self._tested(outcome)
@@ -276,7 +230,7 @@ class AttemptRunner:
         task = attempt.task
         call = Call(attempt.slot, task.name, task.system_prompt, attempt.request, attempt.seed)
         try:
-            completion = self.journal.complete(call, self.source)
+            completion = self.journal.complete(call, self.writer)
         except NoCompletion as error:
             empty = Sample(task.family, "", "", "", task.language)
             return Outcome(attempt, empty, _NO_SCORE).rejected("no completion", str(error))
@@ -296,20 +250,20 @@ class AttemptRunner:
 
         Raises BatchNotReady if the next ones are in a batch.
         """
-        attempt, consistency = outcome.attempt, self.consistency
+        attempt = outcome.attempt
         reward = self.rewards[attempt.task.reward]
         solutions = IndependentSolutions(outcome.sample, reward, attempt.seed)
         slots = (replace(attempt.slot, solve=number) for number in itertools.count(1))
         # A lost call may have been billed: another slot replaces it.
         free = (slot for slot in slots if str(slot) not in self.journal.lost)
-        wanted, fault = min(INITIAL_SOLUTIONS, consistency.count), None
+        wanted, fault = min(INITIAL_SOLUTIONS, self.solutions), None
         while fault is None:
             solutions.add(self._solutions(outcome, list(itertools.islice(free, wanted))))
             result, wanted = solutions.result(), 1
             fault = rejection_reason(
                 result,
-                consistency.min_agreement,
-                max_solutions=consistency.count,
+                self.min_agreement,
+                max_solutions=self.solutions,
                 repaired=attempt.slot.repair > 0,
             )
         return _certified(outcome, result.columns(), "disagreement", fault)
@@ -321,7 +275,7 @@ class AttemptRunner:
         for slot in slots:
             call = Call(slot, outcome.attempt.task.name, *request, self.seed_of(slot))
             try:
-                completions.append(self.journal.complete(call, self.consistency.source))
+                completions.append(self.journal.complete(call, self.solver))
             except NoCompletion:
                 completions.append(None)
             except BatchNotReady as error:

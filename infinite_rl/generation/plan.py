@@ -99,7 +99,8 @@ class GenerateOptions:
         """
         for name in ("num_samples", "num_threads", "save_every", "max_retries"):
             check_range(name, getattr(self, name), 1)
-        for name, low in (("temperature", 0), ("max_output_tokens", 1)):
+        check_range("min_agreement", self.min_agreement, 0, 1)
+        for name, low in (("temperature", 0), ("max_output_tokens", 1), ("verify", 0)):
             if (value := getattr(self, name)) is not None:
                 check_range(name, value, low)
         recorded = read_manifest(self.folder).get("settings", {})

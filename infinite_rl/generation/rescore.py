@@ -23,10 +23,10 @@ from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
 from ..store import DATASET, JOURNAL, Store
 from ..tasks import TASKS
-from ..types import Attempt, Completion, Outcome, Slot, TaskType
+from ..types import Attempt, Completion, Outcome, TaskType
 from ..verification import MIN_AGREEMENT
 from ..workers.pool import default_count
-from .attempts import AttemptRunner, SelfConsistency
+from .attempts import AttemptRunner
 from .plan import SHARDS, shard_count, shard_folders
 from .ray import shard_rows
 
@@ -53,26 +53,9 @@ class Rescored:
 class _Missing(Exception):
     """The journal has no completion for this slot."""
 
-    def __init__(self, slot: Slot) -> None:
-        super().__init__(str(slot))
-        self.slot = slot
-
-
-@dataclass(frozen=True)
-class _ReadOnlyJournal:
-    """A source of completions that makes no calls."""
-
-    journal: Journal
-
-    @property
-    def lost(self) -> set[str]:
-        return self.journal.lost
-
-    def complete(self, call: Call, source: Source) -> Completion:  # noqa: ARG002 -- not called
-        completion = self.journal.answer(call.slot)
-        if completion is None:
-            raise _Missing(call.slot)
-        return completion
+    def __init__(self, call: Call) -> None:
+        super().__init__(str(call.slot))
+        self.slot = call.slot
 
 
 def rescore(
@@ -172,11 +155,8 @@ class _Rescorer:
     def folder(self, folder: Path, draft: Path, on_progress: Callable[[int], None]) -> Rescored:
         """Judge the completions of one folder into `draft`."""
         settings = read_manifest(folder).get("settings", {})
-        source, rescored, number = Source(_refuse), Rescored(), 0
-        consistency = SelfConsistency(
-            source, int(settings.get("verify", 0)), self.min_agreement,
-            str(settings.get("provider", "")),
-        )  # fmt: skip
+        source = Source(_refuse, name=str(settings.get("provider", "")), defer=_Missing)
+        rescored, number = Rescored(), 0
         with locked(folder), closing(Journal(folder)) as journal:
             before = _row_slots(folder)
             if strays := sum(slot not in journal for slot in before):
@@ -184,8 +164,8 @@ class _Rescorer:
                     f"{strays} rows of {folder / DATASET} have no completion in the journal"
                 )
             runner = AttemptRunner(
-                _ReadOnlyJournal(journal), source, self.rewards, partial(slot_seed, 0),
-                lambda _: False, consistency,
+                journal, source, source, self.rewards, partial(slot_seed, 0), lambda _: False,
+                int(settings.get("verify", 0)), self.min_agreement,
             )  # fmt: skip
             attempts = self._attempts(folder, before, journal.lost)
             with Store(draft) as store, ThreadPoolExecutor(default_count()) as pool:

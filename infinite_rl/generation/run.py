@@ -30,7 +30,7 @@ from ..store import DATASET, FAILED, JOURNAL, Store
 from ..tasks import TASKS
 from ..types import Attempt, Outcome
 from ..workers.interruptible import as_completed
-from .attempts import FORM, REPAIRABLE, AttemptPlanner, AttemptRunner, SelfConsistency
+from .attempts import FORM, REPAIRABLE, AttemptPlanner, AttemptRunner
 from .plan import GenerateOptions, Plan, procedural_kinds, shard_count
 from .progress import Progress, RunLog, RunManifest, with_pacing
 
@@ -53,24 +53,26 @@ def generate(options: GenerateOptions) -> Progress:
         partial(log.write, "retry"),
     )  # fmt: skip
     kinds = procedural_kinds(options.level, options.families, plan)
+    queue = BatchQueue()
     clients = ModelClients.of(
         options.provider, str(options.model_name), options.verify_model, options.price,
         {**options.request_settings(), "base_url": options.base_url, **kinds}, policy,
-        structured=options.structured, batch=options.batch, dry_run=options.dry_run,
+        structured=options.structured, defer=queue.add if options.batch else None,
+        dry_run=options.dry_run,
     )  # fmt: skip
-    consistency = SelfConsistency(
-        clients.solver, options.verify or 0, options.min_agreement, clients.writer.name
-    )
-    names = {"provider": clients.writer.name, "model": clients.writer.model}
-    settings = options.settings(plan, {**names, **consistency.settings()})
+    solutions = options.verify or 0
+    settings = options.settings(plan, {
+        "provider": clients.writer.name, "model": clients.writer.model, "verify": solutions,
+        "verify_model": clients.solver.model if solutions else "",
+        "min_agreement": options.min_agreement if solutions else None,
+    })  # fmt: skip
     with _opened(options, settings) as (store, journal, manifest):
-        queue = BatchQueue(journal) if options.batch else None
-        room = _thinking_room(options, clients, consistency, journal)
-        prices = [clients.writer.price, *[clients.solver.price] * consistency.count]
+        room = _thinking_room(options, clients, journal)
+        prices = [clients.writer.price, *[clients.solver.price] * solutions]
         longest, batch = options.max_output_tokens, options.batch
         budget = Budget(
             options.max_cost, prices, journal.spending, plan.prompt_chars, longest,
-            () if queue is None else queue, room, batch=batch,
+            queue, room, batch=batch,
         )  # fmt: skip
         progress = Progress(plan.targets, {family: store.counts[family] for family in plan.tasks})
         progress.lost, progress.spending = len(journal.lost), journal.spending
@@ -96,22 +98,23 @@ def generate(options: GenerateOptions) -> Progress:
                 "a batch is in progress: resume it by "
                 f"`infinite-rl generate --out_dir {options.out_dir} --resume`"
             )
-        repairable = REPAIRABLE if consistency.count else FORM
+        repairable = REPAIRABLE if solutions else FORM
         run = Run(
             replace(options, stop=stop, on_progress=with_pacing(policy, options.on_progress)),
             plan,
             AttemptPlanner(plan.tasks, options.topics, options.seed, store, journal, repairable),
             AttemptRunner(
-                journal if queue is None else queue, clients.writer, rewards,
-                partial(slot_seed, options.seed), store.has_prompt, consistency,
+                journal, clients.writer, clients.solver, rewards,
+                partial(slot_seed, options.seed), store.has_prompt, solutions,
+                options.min_agreement,
             ),
             store, journal, budget, progress, stop, log,
         )  # fmt: skip
         with closing(log), _recorded(manifest, progress, policy, log):
-            if queue is None:
-                run.go()
-            else:
+            if options.batch:
                 _run_batches(run, Batches(journal, clients), queue)
+            else:
+                run.go()
     return progress
 
 
@@ -127,9 +130,7 @@ def _plan(options: GenerateOptions) -> Plan:
     return plan
 
 
-def _thinking_room(
-    options: GenerateOptions, clients: ModelClients, consistency: SelfConsistency, journal: Journal
-) -> int:
+def _thinking_room(options: GenerateOptions, clients: ModelClients, journal: Journal) -> int:
     """Return the thinking budget of one call in tokens, and warn of unsuitable options.
 
     Raises:
@@ -138,7 +139,7 @@ def _thinking_room(
     thinking, provider = options.thinking, options.provider
     if is_offline(provider):
         return 0
-    models = [clients.writer.model, *([clients.solver.model] if consistency.count else [])]
+    models = [clients.writer.model, *([clients.solver.model] if options.verify else [])]
     if options.batch and not journal.under_way:
         for model, option in zip(models, ("--model_name", "--verify_model"), strict=False):
             check_available(model, option=option)

@@ -20,7 +20,7 @@ from ..providers.base import BatchProvider
 from ..providers.batch import ENDED
 from ..types import Completion
 from .clients import SOLVER, WRITER, ModelClients
-from .journal import Batch, BatchNotReady, Call, Journal, Source
+from .journal import Batch, BatchNotReady, Call, Journal
 
 logger = logging.getLogger(__name__)
 
@@ -29,29 +29,20 @@ _MAX_CALLS = 10_000  # of one batch: its results are held in memory
 
 
 class BatchQueue:
-    """A source of completions that reads the journal and queues missing calls, by role."""
+    """The calls of the next batches, by role and slot."""
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self.calls: defaultdict[str, dict[str, Call]] = defaultdict(dict)
-
-    @property
-    def lost(self) -> set[str]:
-        """Slots that must not be used."""
-        return self._journal.lost
 
     def __len__(self) -> int:
         return sum(map(len, self.calls.values()))
 
-    def complete(self, call: Call, source: Source) -> Completion:
-        """Return the completion in the journal. Raises BatchNotReady or NoCompletion."""
-        completion = self._journal.answer(call.slot)
-        if completion is None:
-            with self._lock:
-                self.calls[source.role][str(call.slot)] = call
-            raise BatchNotReady(str(call.slot))
-        return completion
+    def add(self, role: str, call: Call) -> BatchNotReady:
+        """Queue a call; return what its caller is told."""
+        with self._lock:
+            self.calls[role][str(call.slot)] = call
+        return BatchNotReady(str(call.slot))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from ..errors import ProviderUnavailable, UsageError
@@ -21,7 +22,7 @@ from ..providers.models import (
 )
 from ..providers.rate_limit import LimitedProvider, Limits, RetryPolicy
 from ..verification.self_consistency import MAX_SOLUTIONS
-from .journal import FREE, Source
+from .journal import FREE, Call, Source
 
 WRITER, SOLVER = "writer", "solver"
 _NO_KEY = "none"  # API key of a provider that is never called
@@ -163,18 +164,19 @@ class ModelClients:
         policy: RequestPolicy,
         *,
         structured: bool = False,
-        batch: bool = False,
+        defer: Callable[[str, Call], Exception] | None = None,
         dry_run: bool = False,
     ) -> ModelClients:
         """Set up providers by name or object; `solver` names a model of the same kind, or is "".
 
         `options` are those of `make_provider`. The solver has no schema, as it writes no task, and
-        the nearest thinking option that its model has. A `dry_run` needs no API key.
+        the nearest thinking option that its model has. A `dry_run` needs no API key. For batches
+        `defer` queues a role's call.
 
         Raises:
             UsageError, ProviderRefused: a provider cannot be set up.
         """
-        price = parse_price(price) if isinstance(price, str) else price
+        price, batch = parse_price(price) if isinstance(price, str) else price, bool(defer)
         if is_offline(provider):  # no limits, no retries, no price
             offline = make_provider(str(provider), batch=batch, **options)
             writer = Source(offline.complete, FREE, offline.model, type(offline).__name__, WRITER)
@@ -198,7 +200,8 @@ class ModelClients:
         def source(role: str, provider: Provider, price: Price | None) -> Source:
             price, name = price or price_of(provider.model), type(provider).__name__
             complete = policy.with_provider(provider).complete
-            return Source(complete, price, provider.model, name, role, batch)
+            later = defer and partial(defer, role)
+            return Source(complete, price, provider.model, name, role, later)
 
         writer = source(WRITER, provider, price)
         if solving is provider:

@@ -74,8 +74,8 @@ class BatchNotReady(Exception):
 class Source:
     """A provider for calls; `price` is None if it is unknown.
 
-    `name` is the class of the provider, `role` "writer" or "solver", `batch` whether it is called
-    in batches.
+    `name` is the class of the provider, `role` "writer" or "solver". With `defer` no call is made
+    now, as for a batch: what it returns is raised instead.
     """
 
     ask: Callable[[str, str, int], Completion]
@@ -83,11 +83,11 @@ class Source:
     model: str = ""
     name: str = ""
     role: str = ""
-    batch: bool = False
+    defer: Callable[[Call], Exception] | None = None
 
     def cost(self, usage: Usage) -> float | None:
         """Return the dollars of one call, at the batch price if it is in a batch."""
-        return None if self.price is None else cost(usage, self.price, batch=self.batch)
+        return None if self.price is None else cost(usage, self.price, batch=bool(self.defer))
 
     def cost_of(self, completion: Completion) -> float | None:
         """Return the reported dollars, else those of the tokens; None without token counts."""
@@ -202,9 +202,12 @@ class Journal(AppendOnlyFile):
         Raises:
             ProviderError: the request failed; NoCompletion also if the journal says so.
             StoreError: the journal is not writable; nothing was requested, or its result is stored.
+            BatchNotReady, or what else `source` defers by: there is no completion yet.
         """
         if completion := self.answer(call.slot):
             return completion
+        if source.defer:
+            raise source.defer(call)
         name = str(call.slot)
         self._append(name, "asked", task=call.task, seed=call.seed, prompt=call.prompt)
         try:

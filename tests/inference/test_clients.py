@@ -85,4 +85,4 @@ def test_providers_that_do_not_suit_the_options_are_refused() -> None:
     with pytest.raises(UsageError, match="verify_model"):
         clients(ScriptedProvider([]), "a-name")
     with pytest.raises(UsageError, match="batch"):
-        clients(ScriptedProvider([]), batch=True)
+        clients(ScriptedProvider([]), defer=print)
