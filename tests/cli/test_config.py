@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
+from labelled import Tables
 from pydantic import Field
 
 from infinite_rl.config import (
@@ -28,6 +29,8 @@ from infinite_rl.errors import UsageError
 from infinite_rl.evaluation.config import EvaluationConfig
 from infinite_rl.launch.config import SageMakerConfig
 from infinite_rl.training.runs.config import Dataset, TrainingConfig
+
+tables = Tables(__file__)
 
 
 class Walk(Config):
@@ -70,55 +73,23 @@ class Hike(Walk):
             raise UsageError("no mountain is so high")
 
 
-REFUSED: list[tuple[dict[Any, Any], str]] = [
-    ({}, "name is missing: who walks"),
-    ({"name": " "}, "name is missing: who walks"),
-    ({"name": None}, "name must be a string, not None"),
-    ({"name": True}, "name must be a string, not True"),
-    ({"limt": 1}, "unknown key 'limt'; did you mean limit?"),
-    ({"zzz": 1}, "unknown key 'zzz'; known: breaks, careful, limit, name, options, path, share,"),
-    ({3: 1}, "unknown key 3; known: "),
-    ({"limit": 0}, "limit must be at least 1, not 0"),
-    ({"limit": 1.5}, "limit must be a whole number, not 1.5"),
-    ({"limit": True}, "limit must be a whole number, not True"),
-    ({"limit": "3"}, "limit must be a whole number, not '3'"),
-    ({"share": 2}, "share must be at most 1, not 2"),
-    ({"share": "most"}, "share must be a number, not 'most'"),
-    ({"share": True}, "share must be a number, not True"),
-    ({"share": float("nan")}, "share must be a finite number, not nan"),
-    ({"share": 10**400}, "share must be a number, not 1000"),
-    ({"careful": 1}, "careful must be true or false, not 1"),
-    ({"careful": "yes"}, "careful must be true or false, not 'yes'"),
-    ({"shoe": "hat"}, "shoe must be one of left, right, not 'hat'"),
-    ({"stops": "inn"}, "stops must be a list, not 'inn'"),
-    ({"stops": [1]}, "stops must be a string, not 1"),
-    ({"options": ["x"]}, "options must be a mapping with string keys, not ['x']"),
-    ({"options": {1: 2}}, "options must be a mapping with string keys, not 1"),
-    ({"breaks": [1]}, "breaks must be a mapping with string keys, not 1"),
-    ({"breaks": {"x": 1}}, "breaks must be a list, not {'x': 1}"),
-    ({"breaks": [{1: 2}]}, "breaks must be a mapping with string keys, not 1"),
-    ({"path": ""}, "path must not be empty"),
-]
+UNWRITABLE = {"NAN": float("nan"), "HUGE": 10**400}  # in a table of literals
 
 
-def test_a_value_that_cannot_be_is_refused_in_one_line_with_its_key() -> None:
-    faults = []
-    for values, expected in REFUSED:
-        try:
-            faults.append((values, Walk.of({**({"name": "x"} if values else {}), **values})))
-        except UsageError as error:
-            if not str(error).startswith(expected) or "\n" in str(error):
-                faults.append((values, str(error)))
-    assert not faults
+@tables
+def test_a_value_that_cannot_be_is_refused_in_one_line_with_its_key(
+    values: dict[Any, Any], line: str
+) -> None:
+    values = {key: UNWRITABLE.get(str(value), value) for key, value in values.items()}
+    with pytest.raises(UsageError) as refused:
+        Walk.of({**({"name": "x"} if values else {}), **values})
+    assert str(refused.value).startswith(line) and "\n" not in str(refused.value)
 
 
-def test_a_class_may_have_rules_of_its_own() -> None:
+def test_a_class_may_have_rules_of_its_own_and_numbers_may_be_whole_or_yamls_text() -> None:
     assert Hike("x", height=1).height == 1.0
     with pytest.raises(UsageError, match="^no mountain is so high$"):
         Hike("x", height=9000)
-
-
-def test_numbers_may_be_whole_and_yamls_text_of_a_number() -> None:
     assert Walk("x").share == "auto" and Walk("x", share=1).share == 1.0
     assert Walk.of({"name": "x", "share": "1e-3"}).share == 1e-3
 
@@ -177,38 +148,17 @@ def test_a_file_is_read_between_defaults_and_changes(tmp_path: Path) -> None:
     assert Walk.read(path).limit == 2
 
 
-FILES = [
-    (b"- a\n- b\n", "it does not hold a mapping"),
-    (b"", "it does not hold a mapping"),
-    (b"a: [", "it is not valid YAML"),
-    (b"name: m\nlimit: 1\nlimit: 2\n", "the key 'limit' is there twice"),
-    (b"name: m\nlimits: 2\n", "did you mean limit?"),
-    (b"name: !!python/object/apply:os.system ['true']\n", "it is not valid YAML"),
-    (b"? {a: 1}\n: 2\n", "it is not valid YAML"),
-    (b"name: 2020-13-45\n", "it is not valid YAML"),
-    (b"name: \xe9", "it is not UTF-8"),
-    (b"options: &a {x: *a}", "it is not valid YAML: "),
-    (b"options: &a {x: [*a]}", "it is not valid YAML: "),
-    (b"breaks: &a [*a]", "it is not valid YAML: "),
-    (b"&a name: *a\noptions: &b {c: *b}", "it is not valid YAML: "),
-    (None, "there is no such file"),
-]
-
-
-def test_a_file_that_holds_no_config_is_refused_in_one_line(tmp_path: Path) -> None:
-    path, faults = tmp_path / "c.yaml", []
-    for text, expected in FILES:
-        path.unlink() if text is None else path.write_bytes(text)
-        try:
-            faults.append((text, Walk.read(path)))
-        except UsageError as error:
-            if not str(error).startswith(f"{path}: ") or expected not in str(error):
-                faults.append((text, str(error)))
-            if "\n" in str(error):
-                faults.append((text, str(error)))
-    assert not faults
-    with pytest.raises(UsageError, match="there is no such file"):
-        Walk.read(tmp_path)
+@tables
+def test_a_file_that_holds_no_config_is_refused_in_one_line(
+    tmp_path: Path, text: bytes | None, line: str
+) -> None:
+    path = tmp_path / "c.yaml"
+    path.unlink(missing_ok=True) if text is None else path.write_bytes(text)
+    for place, said in ((path, line), (tmp_path, "there is no such file")):
+        with pytest.raises(UsageError) as refused:
+            Walk.read(place)
+        assert str(refused.value).startswith(f"{place}: ") and said in str(refused.value)
+        assert "\n" not in str(refused.value)
 
 
 # --- the configs of this package -----------------------------------------------------------------

@@ -17,8 +17,8 @@ from infinite_rl.providers.scripted import ScriptedProvider
 AT_ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0)
 
 
-def policy(limits: Limits | None = None, threads: int = 3) -> RequestPolicy:
-    return RequestPolicy(limits or Limits(), threads, AT_ONCE, threading.Event())
+def policy(limits: Limits | None = None) -> RequestPolicy:
+    return RequestPolicy(limits, 3, AT_ONCE, threading.Event())
 
 
 def clients(provider: Any, solver: Any = "", **more: Any) -> ModelClients:
@@ -28,20 +28,14 @@ def clients(provider: Any, solver: Any = "", **more: Any) -> ModelClients:
 
 
 def test_as_many_requests_as_threads_are_in_flight_where_no_limit_says_otherwise() -> None:
-    provider = ScriptedProvider(["one"])
-    assert policy().with_provider(provider).stats.cap == 3
-    limited = policy(Limits(max_concurrency=2))
-    assert limited.with_provider(provider).stats.cap == 2
+    for limits, cap in ((None, 3), (Limits(max_concurrency=2), 2)):
+        assert policy(limits).with_provider(ScriptedProvider(["one"])).stats.cap == cap
 
 
 def test_calls_made_again_are_counted_by_the_kind_of_trouble() -> None:
-    calm = policy()
-    troubles = [
-        ProviderUnavailable("later", status=429),
-        ProviderUnavailable("slow", kind="timeout"),
-        ProviderUnavailable("later", status=429),
-    ]
-    provider = calm.with_provider(ScriptedProvider([*troubles, "one"]))
+    calm, later = policy(), ProviderUnavailable("later", status=429)
+    slow = ProviderUnavailable("slow", kind="timeout")
+    provider = calm.with_provider(ScriptedProvider([later, slow, later, "one"]))
     assert provider.complete("", "ask", 1).text == "one"
     assert calm.retries == {"429": 2, "timeout": 1}
     shown = Progress({}, {})
@@ -50,6 +44,7 @@ def test_calls_made_again_are_counted_by_the_kind_of_trouble() -> None:
 
 
 def test_who_looks_on_is_told_how_far_trouble_has_slowed_the_calls() -> None:
+    """The provider that allows least counts."""
     calm, shown = policy(), []
     tell = with_pacing(calm, lambda now: shown.append((now.cap, now.most, now.pace)))
     overloaded = ProviderUnavailable("too much", status=503)
@@ -60,25 +55,21 @@ def test_who_looks_on_is_told_how_far_trouble_has_slowed_the_calls() -> None:
         provider.complete("", "ask", seed)
         tell(Progress({}, {}))
     slowed = "slowed by the provider to 2 of 3 calls at once (--max_concurrency bounds)"
-    assert shown == [(3, 3, ""), (2, 3, slowed), (2, 3, slowed), (3, 3, "")], (
-        "the one that allows least counts"
-    )
+    assert shown == [(3, 3, ""), (2, 3, slowed), (2, 3, slowed), (3, 3, "")]
 
 
-def test_the_writer_solves_where_no_other_is_named() -> None:
-    found = clients(ScriptedProvider(["one", "two"], "mine"), price="1,2")
-    assert (found.writer.role, found.solver.role) == ("writer", "solver")
-    assert found.solver.model == "mine"
-    assert found.solver.price == found.writer.price == Price(1.0, 2.0)
-    assert found.writer.name == "ScriptedProvider"
-
-
-def test_a_price_is_that_of_its_model_alone_and_what_asks_no_model_costs_nothing() -> None:
-    other = ScriptedProvider([], "another")
-    assert clients(ScriptedProvider([], "mine"), other, price="1,2").solver.price is None
-    same = ScriptedProvider([], "mine")
-    assert clients(ScriptedProvider([], "mine"), same, price="1,2").solver.price == Price(1.0, 2.0)
-    assert clients("procedural", price="1,2").writer.price == Price(0.0, 0.0)
+def test_the_writer_solves_where_no_other_is_named_and_a_price_is_that_of_its_model_alone() -> None:
+    mine, price = ScriptedProvider(["one", "two"], "mine"), Price(1.0, 2.0)
+    for solver, priced in (
+        *(("", price), (ScriptedProvider([], "mine"), price)),
+        (ScriptedProvider([], "another"), None),
+    ):
+        found = clients(mine, solver, price="1,2")
+        assert (found.writer.role, found.solver.role) == ("writer", "solver")
+        assert (found.writer.name, found.writer.price) == ("ScriptedProvider", price)
+        assert found.solver.price == priced
+    found = clients("procedural", price="1,2")
+    assert found.writer.price == Price(0.0, 0.0) and found.writer.name == "ProceduralProvider"
 
 
 def test_providers_that_do_not_suit_the_options_are_refused() -> None:

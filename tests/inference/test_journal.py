@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,13 @@ from infinite_rl.store import JOURNAL
 from infinite_rl.types import Completion, Slot, Usage
 
 UGLY = ["", "a\nb\r\n", "\u2028", "\ud800", "\0", '"kind": "asked"', "日本語 🙂", "x" * 300_000]
+Open = Callable[[], "closing[Journal]"]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Open]:
+    """Opens the journal of a folder, as each run does."""
+    yield lambda: closing(Journal(tmp_path))
 
 
 def call(index: int = 0, family: str = "math") -> Call:
@@ -27,136 +36,111 @@ def answered(text: str = "hello") -> Completion:
     return Completion(text, "a-model", usage=Usage(1, 2, 3, 4), cost=0.5, reasoning="hm")
 
 
+HELLO = Source(lambda *_: answered())
+
+
 def never(system: str, prompt: str, seed: int) -> Completion:
     raise AssertionError(f"asked again: {prompt}")
 
 
-@pytest.mark.parametrize("lacking", ["batch", "role", "text", "why"])
-def test_a_line_that_lacks_something_is_named(tmp_path: Path, lacking: str) -> None:
-    kind = {"text": "answered", "why": "empty"}.get(lacking, "sent")
-    line: dict[str, object] = {"slot": "math/0/0/0", "kind": kind}
-    if kind != "sent":
-        line |= {"cost": None, "tokens": [1, 0, 0, 1]}
-    line |= {"task": "math", "seed": 1, "prompt": "p", "batch": "b", "role": "writer", "why": "w"}
-    line |= {"model": "m", "finish_reason": "stop", "text": "t", "reasoning": ""}
-    del line[lacking]
-    (tmp_path / JOURNAL).write_text(json.dumps(line) + "\n")
-    with pytest.raises(StoreError, match=f"damaged at line 1 .a call without {lacking}"):
-        list(answers(tmp_path))
-    with pytest.raises(StoreError, match=f"a call without {lacking}"):
-        journal = Journal(tmp_path)
-        try:
-            journal.answer(Slot.parse("math/0/0/0"))
-        finally:
-            journal.close()
+def test_an_answer_is_kept_exactly_and_never_asked_for_again(opened: Open, tmp_path: Path) -> None:
+    for number, text in enumerate(UGLY):
+        given = answered(text)
+        with opened() as first:
+            assert first.complete(call(number), Source(lambda *_, given=given: given)) == given
+            assert first.complete(call(number), Source(never)) == given
+        with opened() as second:
+            assert second.complete(call(number), Source(never)) == given
+            assert second.answer(Slot("math", number)) == given
+            assert second.answer(Slot("math", number + 1)) is None
+    found = [(slot.index, each) for slot, each in answers(tmp_path)]
+    assert found == [(number, answered(text)) for number, text in enumerate(UGLY)]
 
 
-@pytest.mark.parametrize("text", UGLY, ids=lambda text: ascii(text)[:20])
-def test_an_answer_is_kept_exactly_and_never_asked_for_again(tmp_path: Path, text: str) -> None:
-    given = answered(text)
-    first = Journal(tmp_path)
-    assert first.complete(call(), Source(lambda *_: given)) == given
-    assert first.complete(call(), Source(never)) == given
-    first.close()
-    second = Journal(tmp_path)
-    assert second.complete(call(), Source(never)) == given
-    assert second.answer(Slot("math", 0)) == given
-    assert second.answer(Slot("math", 1)) is None
-    second.close()
-    assert list(answers(tmp_path)) == [(Slot("math", 0), given)]
-
-
-def test_an_answer_is_in_the_file_before_it_is_returned(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
-    journal.complete(call(), Source(lambda *_: answered("so it is")))
-    lines = [json.loads(line) for line in (tmp_path / JOURNAL).read_text("utf-8").splitlines()]
-    journal.close()
+def test_an_answer_is_in_the_file_before_it_is_returned(opened: Open, tmp_path: Path) -> None:
+    with opened() as journal:
+        journal.complete(call(), HELLO)
+        lines = [json.loads(line) for line in (tmp_path / JOURNAL).read_text("utf-8").splitlines()]
     assert [line["kind"] for line in lines] == ["asked", "answered"]
-    assert lines[0]["prompt"] == "task 0"
-    assert lines[1]["text"] == "so it is"
+    assert (lines[0]["prompt"], lines[1]["text"]) == ("task 0", "hello")
 
 
-def test_an_answer_without_text_is_an_answer_and_has_its_price(tmp_path: Path) -> None:
+def test_an_answer_without_text_is_an_answer_and_one_that_failed_may_be_asked_for_again(
+    opened: Open,
+) -> None:
     def blocked(system: str, prompt: str, seed: int) -> Completion:
         raise NoCompletion("blocked", usage=Usage(7))
 
-    for ask in (blocked, never):
-        journal = Journal(tmp_path)
-        with pytest.raises(NoCompletion, match="blocked"):
-            journal.complete(call(), Source(ask, Price(100_000, 0)))
-        assert (journal.spending.calls, journal.spending.cost) == (1, 0.7)
-        journal.close()
-
-
-def test_a_call_that_failed_may_be_made_again(tmp_path: Path) -> None:
     def down(system: str, prompt: str, seed: int) -> Completion:
         raise ProviderUnavailable("503")
 
-    journal = Journal(tmp_path)
-    with pytest.raises(ProviderUnavailable):
-        journal.complete(call(), Source(down))
-    journal.close()
-    journal = Journal(tmp_path)
-    assert not journal.lost
-    assert journal.complete(call(), Source(lambda *_: answered())).text == "hello"
-    journal.close()
+    for ask in (blocked, never):
+        with opened() as journal, pytest.raises(NoCompletion, match="blocked"):
+            journal.complete(call(), Source(ask, Price(100_000, 0)))
+        assert (journal.spending.calls, journal.spending.cost) == (1, 0.7)
+    with opened() as journal, pytest.raises(ProviderUnavailable):
+        journal.complete(call(1), Source(down))
+    with opened() as journal:
+        assert not journal.lost and journal.complete(call(1), HELLO).text == "hello"
+
+
+def test_a_source_that_defers_is_not_asked_and_leaves_no_line(opened: Open) -> None:
+    with opened() as journal:
+        with pytest.raises(LookupError, match="task 0"):
+            journal.complete(call(), Source(never, defer=lambda call: LookupError(call.prompt)))
+        assert not journal.path.read_bytes()
 
 
 @pytest.mark.slow
-def test_every_cut_leaves_whole_answers_and_names_what_was_under_way(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
-    for index in range(2):
-        journal.complete(call(index), Source(lambda *_: answered()))
-    journal.close()
+def test_every_cut_leaves_whole_answers_and_names_what_was_under_way(
+    opened: Open, tmp_path: Path
+) -> None:
+    with opened() as journal:
+        for index in range(2):
+            journal.complete(call(index), HELLO)
     data = (tmp_path / JOURNAL).read_bytes()
     ends = [place + 1 for place, byte in enumerate(data) if byte == ord("\n")]
     for cut in range(len(data) + 1):
         (tmp_path / JOURNAL).write_bytes(data[:cut])
-        journal = Journal(tmp_path)
         whole = sum(end <= cut for end in ends)
-        assert journal.spending.calls == whole // 2
-        assert journal.lost == ({f"math/{whole // 2}/0/0"} if whole % 2 else set())
-        journal.complete(call(9), Source(lambda *_: answered()))
-        journal.close()
+        with opened() as journal:
+            assert journal.spending.calls == whole // 2
+            assert journal.lost == ({f"math/{whole // 2}/0/0"} if whole % 2 else set())
+            journal.complete(call(9), HELLO)
         assert len(list(answers(tmp_path))) == whole // 2 + 1
 
 
-def test_spending_counts_the_runs_before(tmp_path: Path) -> None:
+def test_spending_counts_the_runs_before(opened: Open) -> None:
     for index in range(3):
-        journal = Journal(tmp_path)
-        journal.complete(call(index), Source(lambda *_: answered()))
-        assert journal.answered == 1
-        assert journal.answered_now(Slot("math", index))
-        assert not journal.answered_now(Slot("math", index - 1))
-        assert journal.spending.usage == Usage(*(n * (index + 1) for n in (1, 2, 3, 4)))
-        assert journal.spending.cost == 0.5 * (index + 1)
-        journal.close()
+        with opened() as journal:
+            journal.complete(call(index), HELLO)
+            assert journal.answered == 1
+            assert journal.answered_now(Slot("math", index))
+            assert not journal.answered_now(Slot("math", index - 1))
+            assert journal.spending.usage == Usage(*(n * (index + 1) for n in (1, 2, 3, 4)))
+            assert journal.spending.cost == 0.5 * (index + 1)
 
 
-def test_a_family_may_have_any_name(tmp_path: Path) -> None:
+def test_a_family_may_have_any_name(opened: Open) -> None:
     for family in ("words", "数学", "a\\b", 'quo"ted', "a/1"):
-        journal = Journal(tmp_path)
-        journal.complete(call(3, family), Source(lambda *_: answered()))
-        journal.close()
-        journal = Journal(tmp_path)
-        assert journal.answer(Slot(family, 3)) == answered()
-        journal.close()
+        with opened() as journal:
+            journal.complete(call(3, family), HELLO)
+        with opened() as journal:
+            assert journal.answer(Slot(family, 3)) == answered()
 
 
-def test_threads_write_whole_lines(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
-    with ThreadPoolExecutor(16) as pool:
-        list(
-            pool.map(
-                lambda n: journal.complete(call(n), Source(lambda *_: answered("x" * n))),
-                range(500),
-            )
-        )
-    assert journal.answered == 500
-    journal.close()
+def test_threads_write_whole_lines(opened: Open, tmp_path: Path) -> None:
+    def complete(number: int) -> None:
+        journal.complete(call(number), Source(lambda *_: answered("x" * number)))
+
+    with opened() as journal, ThreadPoolExecutor(16) as pool:
+        list(pool.map(complete, range(500)))
+        assert journal.answered == 500
     texts = {slot.index: found.text for slot, found in answers(tmp_path)}  # type: ignore[union-attr]
     assert texts == {n: "x" * n for n in range(500)}
 
+
+# --- damage --------------------------------------------------------------------------------------
 
 FOREIGN = [
     *("not a journal\n", "{}\n", '{"slot": "x"}\n', '{"slot": "é", "kind": "asked"}\n'),
@@ -165,50 +149,69 @@ FOREIGN = [
 
 
 def test_a_foreign_journal_is_refused_and_left_alone_and_a_missing_one_is_named(
-    tmp_path: Path,
+    opened: Open, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match="no .*journal"):
         list(answers(tmp_path))
     for text in FOREIGN:
         (tmp_path / JOURNAL).write_text(text, encoding="utf-8")
         with pytest.raises(StoreError, match="line 1"):
-            Journal(tmp_path)
+            opened()
         with pytest.raises(StoreError, match="line 1"):
             list(answers(tmp_path))
         assert (tmp_path / JOURNAL).read_text(encoding="utf-8") == text
 
 
-def test_an_answer_whose_end_is_damaged_is_named_when_it_is_wanted(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
-    for index in range(2):
-        journal.complete(call(index), Source(lambda *_: answered("so be it")))
-    journal.close()
+def test_a_line_that_lacks_something_or_has_a_damaged_end_is_named_when_it_is_wanted(
+    opened: Open, tmp_path: Path
+) -> None:
+    for lacking, kind in (
+        *(("batch", "sent"), ("role", "sent"), ("text", "answered"), ("why", "empty")),
+    ):
+        line: dict[str, object] = {"slot": "math/0/0/0", "kind": kind}
+        if kind != "sent":
+            line |= {"cost": None, "tokens": [1, 0, 0, 1]}
+        line |= {"task": "math", "seed": 1, "prompt": "p", "batch": "b", "role": "writer"}
+        line |= {"model": "m", "finish_reason": "stop", "text": "t", "reasoning": "", "why": "w"}
+        del line[lacking]
+        (tmp_path / JOURNAL).write_text(json.dumps(line) + "\n")
+        with pytest.raises(StoreError, match=f"damaged at line 1 .a call without {lacking}"):
+            list(answers(tmp_path))
+        with pytest.raises(StoreError, match=f"a call without {lacking}"), opened() as journal:
+            journal.answer(Slot.parse("math/0/0/0"))
+    (tmp_path / JOURNAL).unlink()
+    with opened() as journal:
+        for index in range(2):
+            journal.complete(call(index), HELLO)
     path = tmp_path / JOURNAL
-    path.write_bytes(path.read_bytes().replace(b'so be it"', b"so be it "))
-    journal = Journal(tmp_path)
-    with pytest.raises(StoreError, match="damaged at line 4"):
+    path.write_bytes(path.read_bytes().replace(b'"hm"', b'"hm '))
+    with opened() as journal, pytest.raises(StoreError, match="damaged at line 4"):
         journal.answer(Slot("math", 1))
-    journal.close()
     with pytest.raises(StoreError, match="damaged at line 2"):
         list(answers(tmp_path))
 
 
-def test_a_batch_is_the_same_to_who_writes_it_and_to_who_reads_it(tmp_path: Path) -> None:
-    journal, source = Journal(tmp_path), Source(never)
-    journal.send_up("b", "writer", [call(index) for index in range(4)])
-    journal.name_batch("b", "batches/7")
-    journal.settle("math/0/0/0", answered(), source)
-    journal.settle("math/1/0/0", NoCompletion("blocked"), source)
-    journal.settle("math/2/0/0", ProviderUnavailable("503"), source)
+# --- batches -------------------------------------------------------------------------------------
+
+
+def test_a_batch_is_the_same_to_who_writes_it_and_to_who_reads_it(
+    opened: Open, tmp_path: Path
+) -> None:
     expected = {"b": Batch("writer", "batches/7", {"math/3/0/0"})}
-    assert journal.batches == expected
-    assert journal.failures == {"math/2/0/0": 1}
-    journal.close()
+    with opened() as journal:
+        journal.send_up("b", "writer", [call(index) for index in range(4)])
+        journal.name_batch("b", "batches/7")
+        for index, result in enumerate(
+            (answered(), NoCompletion("blocked"), ProviderUnavailable("503"))
+        ):
+            journal.settle(f"math/{index}/0/0", result, Source(never))
+        assert journal.batches == expected and journal.failures == {"math/2/0/0": 1}
     assert batches(tmp_path) == list(expected.values())
-    journal = Journal(tmp_path)
-    assert journal.batches == expected
-    assert journal.failures == {"math/2/0/0": 1}
-    journal.close()
+    with opened() as journal:
+        assert journal.batches == expected and journal.failures == {"math/2/0/0": 1}
+
+
+# --- a full disk ---------------------------------------------------------------------------------
 
 
 class _Full:
@@ -226,45 +229,35 @@ class _Full:
         return getattr(self.file, name)
 
 
-def test_a_full_disk_still_takes_the_answers_under_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_full_disk_still_takes_the_answers_under_way_and_no_further_calls(
+    opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    journal = Journal(tmp_path)
     reserve = tmp_path / ".reserve"
-    assert reserve.stat().st_size >= 2**20
-    full = _Full(journal._file)
-    monkeypatch.setattr(journal, "_free_reserve", lambda: (reserve.unlink(), full.room.set()))
+    with opened() as journal:
+        assert reserve.stat().st_size >= 2**20
+        full = _Full(journal._file)
+        with monkeypatch.context() as patch:
+            patch.setattr(journal, "_file", full)
+            with pytest.raises(StoreError, match="No space left"):
+                journal.send_up("b", "writer", [call(2)])
+            assert not journal.under_way and reserve.exists(), "it is for answers"
+        with monkeypatch.context() as patch:
+            patch.setattr(journal, "_free_reserve", lambda: (reserve.unlink(), full.room.set()))
 
-    def fill_up(system: str, prompt: str, seed: int) -> Completion:
-        monkeypatch.setattr(journal, "_file", full)
-        return answered()
+            def fill_up(system: str, prompt: str, seed: int) -> Completion:
+                patch.setattr(journal, "_file", full)
+                return answered()
 
-    assert journal.complete(call(), Source(fill_up)) == answered()
-    with pytest.raises(StoreError, match="No space left"):
-        journal.complete(call(1), Source(never))
-    monkeypatch.undo()
-    journal.close()
+            assert journal.complete(call(), Source(fill_up)) == answered()
+            with pytest.raises(StoreError, match="No space left"):
+                journal.complete(call(1), Source(never))
     assert [slot.index for slot, _ in answers(tmp_path)] == [0]
 
 
-def test_a_full_disk_takes_no_calls_that_would_go_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    journal = Journal(tmp_path)
-    monkeypatch.setattr(journal, "_file", _Full(journal._file))
-    with pytest.raises(StoreError, match="No space left"):
-        journal.send_up("b", "writer", [call()])
-    assert not journal.under_way
-    assert (tmp_path / ".reserve").exists(), "it is for answers"
-    monkeypatch.undo()
-    journal.close()
-
-
 def test_the_reserve_takes_room_without_an_allocating_system_and_is_gone_after_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr("os.posix_fallocate", raising=False)  # macOS has none
-    journal = Journal(tmp_path)
-    assert (tmp_path / ".reserve").stat().st_size >= 2**20
-    journal.close()
+    with opened():
+        assert (tmp_path / ".reserve").stat().st_size >= 2**20
     assert [path.name for path in tmp_path.iterdir()] == [JOURNAL]
