@@ -12,10 +12,11 @@ import pytest
 pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from tiny_models import byte_tokenizer, qwen3, save_tiny
+from tiny_models import EOS, byte_tokenizer, qwen3, save_tiny
 
 from infinite_rl.dataset.prompt_templates import token_ids
 from infinite_rl.errors import UsageError
+from infinite_rl.training.core.encoding import examples
 from infinite_rl.training.core.learner import (
     check_fit,
     context_of,
@@ -114,3 +115,16 @@ def test_a_name_that_is_no_folder_is_said_to_be_asked_of_the_hub() -> None:
 def test_how_long_a_text_may_be_is_also_said_by_models_of_text_and_pictures() -> None:
     assert context_of(transformers.Gemma3Config(text_config={"max_position_embeddings": 7})) == 7
     assert context_of(transformers.MambaConfig()) is None
+
+
+ROW = {"type": "math", "prompt": "1 + 1?", "answer": "2", "response": "<answer>2</answer>"}
+
+
+def test_a_response_ends_as_completions_do(caplog: pytest.LogCaptureFixture) -> None:
+    (example,) = examples([ROW], byte_tokenizer(), "plain", 100)
+    assert example.response[-1] == EOS
+    tokenizer = byte_tokenizer(eos_token=None)
+    (example,) = examples([ROW], tokenizer, "qwen", 1000)  # with the stop string of its template
+    assert tokenizer.decode(example.response).endswith("<|im_end|>") and not caplog.text
+    examples([ROW], tokenizer, "plain", 100)
+    assert "does not learn to stop" in caplog.text
