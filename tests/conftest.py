@@ -25,7 +25,8 @@ _NOT_CORE = """
 evaluation evaluation_harness evaluation_local evaluation_vllm evaluation_watch container
 launch_aws storage storage_folders interruptible workers async_controller async_engines
 checkpoint plots pretrained prompt_queue train_cli training_demo training_generations
-training_local training_mixed training_publishing training_sampling training_trl training_trl_loss training_vllm trl_step math_algebra
+training_local training_mixed training_publishing training_sampling training_trl
+training_trl_loss training_vllm trl_step math_algebra
 hostile_answers parser_properties tokens export models backoff gemini shards json procedural
 procedural_fuzz sandbox_docs javascript_guest doctor benchmark_table
 """

@@ -119,46 +119,35 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_training_does_not_wait_and_may_throw_away_what_is_on_its_way(
-    folder: RunFolder, tmp_path: Path, published: Publishing
+def test_training_does_not_wait_and_no_more_wait_than_the_run_keeps(
+    folder: RunFolder, tmp_path: Path, published: Publishing, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings = config(tmp_path)
+    settings = config(tmp_path, save_total_limit=1, trace_uri="")
     published.go_on.clear()
     with Publisher(folder, settings) as publisher:
-        for step in (1, 2):
+        for step in (1, 2, 3):
             path = save(folder, step)
             publisher.saved(path)  # returns, though nothing is published yet
+            assert published.begun.wait(60)
             if step == 1:
-                assert published.begun.wait(60)
-                shutil.rmtree(path)
+                shutil.rmtree(path)  # what is on its way may be thrown away
         assert list_published(settings.checkpoint_uri) == []
         published.go_on.set()
-    assert remote(folder, settings.checkpoint_uri) == {"step1": 1, "step2": 2, "final": 2}
-
-
-def test_a_local_copy_is_removed_when_told_to_and_published_and_not_the_newest(
-    folder: RunFolder, tmp_path: Path, published: Publishing
-) -> None:
-    settings = config(tmp_path, remove_local=True, trace_uri="")
-    published.fails = lambda name: name == "step2"
-    with Publisher(folder, settings) as publisher:
-        for step in (1, 2, 3):
-            publisher.saved(save(folder, step))
-    assert names(folder.path / "checkpoints") == ["step_2", "step_3"]
     assert remote(folder, settings.checkpoint_uri) == {"step1": 1, "step3": 3, "final": 3}
+    assert f"not published: {folder.path.name}_step2 (newer ones wait" in caplog.text
 
 
-def test_what_failed_is_told_of_and_tried_again_at_the_next_checkpoint(
+def test_what_failed_is_told_of_and_tried_again_and_what_is_published_is_removed(
     folder: RunFolder,
     tmp_path: Path,
     published: Publishing,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    settings = config(tmp_path, trace_uri="")
-    published.fails = lambda name: published.names.count("step1") == 1
-    failed = threading.Event()
-    write = folder.event
+    """All but the newest, if `remove_local` says so; what failed at the next checkpoint."""
+    settings = config(tmp_path, remove_local=True, trace_uri="")
+    published.fails = lambda name: name == "step2" or published.names.count("step1") == 1
+    failed, write = threading.Event(), folder.event
 
     def event(kind: str, step: int, **values: Any) -> None:
         write(kind, step, **values)
@@ -169,11 +158,15 @@ def test_what_failed_is_told_of_and_tried_again_at_the_next_checkpoint(
     with Publisher(folder, settings) as publisher:
         publisher.saved(save(folder, 1))
         assert failed.wait(60)
-        publisher.saved(save(folder, 2))
-    assert remote(folder, settings.checkpoint_uri) == {"step1": 1, "step2": 2, "final": 2}
-    (event,) = read_events(folder.path, UNPUBLISHED)
-    assert event["step"] == 1 and "the line is dead" in event["reason"]
-    assert "_step1: " in caplog.text and "not published:" not in caplog.text
+        for step in (2, 3):
+            publisher.saved(save(folder, step))
+    assert names(folder.path / "checkpoints") == ["step_2", "step_3"]
+    assert remote(folder, settings.checkpoint_uri) == {"step1": 1, "step3": 3, "final": 3}
+    first, *others = read_events(folder.path, UNPUBLISHED)
+    assert first["step"] == 1 and "the line is dead" in first["reason"]
+    assert {event["step"] for event in others} == {2}
+    run = folder.path.name
+    assert f"{run}_step1: " in caplog.text and f"not published: {run}_step2 (" in caplog.text
 
 
 def test_what_could_not_be_published_is_said_in_one_line_at_the_end_without_secrets(
@@ -206,40 +199,22 @@ def test_what_could_not_be_published_is_said_in_one_line_at_the_end_without_secr
     assert "wJalrXUtnFEMI" not in caplog.text + (folder.path / "events.jsonl").read_text()
 
 
-def test_no_more_wait_than_the_run_keeps(
-    folder: RunFolder, tmp_path: Path, published: Publishing, caplog: pytest.LogCaptureFixture
-) -> None:
-    settings = config(tmp_path, save_total_limit=1, trace_uri="")
-    published.go_on.clear()
-    with Publisher(folder, settings) as publisher:
-        for step in (1, 2, 3):
-            publisher.saved(save(folder, step))
-            assert published.begun.wait(60)
-        published.go_on.set()
-    assert remote(folder, settings.checkpoint_uri) == {"step1": 1, "step3": 3, "final": 3}
-    assert f"not published: {folder.path.name}_step2 (newer ones wait" in caplog.text
-
-
-def test_a_run_that_ends_in_an_error_has_no_final_checkpoint(
-    folder: RunFolder, tmp_path: Path
+def test_what_is_under_way_when_somebody_leaves_ends_without_a_traceback(
+    folder: RunFolder, tmp_path: Path, published: Publishing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = config(tmp_path)
     with suppress(ZeroDivisionError), Publisher(folder, settings) as publisher:
         publisher.saved(save(folder, 1))
-        raise ZeroDivisionError
+        raise ZeroDivisionError  # a run that ends in an error has no final checkpoint
     assert remote(folder, settings.checkpoint_uri) == {"step1": 1}
     assert remote(folder, settings.trace_uri)
-
-
-def test_what_is_under_way_when_somebody_leaves_ends_without_a_traceback(
-    folder: RunFolder, tmp_path: Path, published: Publishing, monkeypatch: pytest.MonkeyPatch
-) -> None:
     raised: list[object] = []
     monkeypatch.setattr(threading, "excepthook", raised.append)
-    settings = config(tmp_path, trace_uri="")
+    settings = config(tmp_path / "b", trace_uri="")
     published.go_on.clear()
+    published.begun.clear()
     with suppress(KeyboardInterrupt), Publisher(folder, settings) as publisher:
-        publisher.saved(save(folder, 1))
+        publisher.saved(save(folder, 2))
         assert published.begun.wait(30)
         publishers = [each for each in threading.enumerate() if each.name == "publisher"]
         raise KeyboardInterrupt
@@ -266,12 +241,8 @@ def test_a_run_that_was_killed_publishes_what_it_owed_and_no_more(
     with Publisher(folder, settings):
         pass
     assert sorted(published.names) == ["final", "step1", "step3"]
-    assert remote(folder, settings.checkpoint_uri) == {
-        "step1": 1,
-        "step2": 2,
-        "step3": 3,
-        "final": 3,
-    }
+    places = {"step1": 1, "step2": 2, "step3": 3, "final": 3}
+    assert remote(folder, settings.checkpoint_uri) == places
 
 
 # With S3, and with the engine.
