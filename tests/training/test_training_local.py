@@ -154,14 +154,21 @@ def test_the_loss_of_sft_falls_and_the_reward_of_grpo_rises(model: Path, tmp_pat
 def test_groups_of_equal_rewards_are_dropped_and_counted(
     model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def one_group_differs(rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[float]:
-        return [float(index == 5) for index in range(len(texts))]
+    """Completions without a verdict do not count in their group."""
+
+    def one_group_differs(
+        rows: Sequence[Mapping[str, Any]], texts: Sequence[str]
+    ) -> list[float | None]:
+        return [*[0.0] * 4, None, 0.0, 1.0, 1.0, *[0.0] * 8]
 
     last = train(ROWS, one_group_differs, config(model, tmp_path, max_steps=1))
     (event,) = curve(last)
     assert event["dropped_groups"] == 3 and event["completions"] == 16
-    advantages = [value for (value,) in rollouts(last, "advantage")]
-    assert [value != 0 for value in advantages] == [4 <= index < 8 for index in range(16)]
+    assert event["unscored"] == 1 and event["reward"] == pytest.approx(2 / 15)
+    rewards, advantages = zip(*rollouts(last, "reward", "advantage"), strict=True)
+    assert rewards[4:8] == (None, 0.0, 1.0, 1.0)
+    by_hand = [0, -2 / 2**0.5, 1 / 2**0.5, 1 / 2**0.5]  # mean 2/3, std sqrt(2)/3
+    assert list(advantages) == pytest.approx([*[0] * 4, *by_hand, *[0] * 8], abs=1e-6)
     settings = config(model, tmp_path, max_steps=1)
     last = train(ROWS, lambda rows, texts: [1.0] * len(texts), settings)
     (event,) = curve(last)
@@ -186,19 +193,6 @@ def test_a_run_that_learns_nothing_warns(caplog: pytest.LogCaptureFixture) -> No
         monitor.end()
         assert len(caplog.messages) == warnings, steps
         assert not warnings or caplog.messages[0].startswith(message)
-
-
-def test_completions_without_a_verdict_do_not_count(model: Path, tmp_path: Path) -> None:
-    def some(rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[float | None]:
-        return [(None, 0.0, 1.0, 1.0)[index % 4] for index in range(len(texts))]
-
-    last = train(ROWS, some, config(model, tmp_path, max_steps=1))
-    (event,) = curve(last)
-    assert event["unscored"] == 4 and event["reward"] == pytest.approx(2 / 3)
-    rewards, advantages = zip(*rollouts(last, "reward", "advantage")[:4], strict=True)
-    assert rewards == (None, 0.0, 1.0, 1.0)
-    by_hand = [0, -2 / 2**0.5, 1 / 2**0.5, 1 / 2**0.5]  # mean 2/3, std sqrt(2)/3
-    assert list(advantages) == pytest.approx(by_hand, abs=1e-6)
 
 
 def test_a_right_answer_that_was_truncated_gets_no_reward(
@@ -281,14 +275,15 @@ def test_bad_input_is_refused_by_its_message(
     assert not (tmp_path / "out").exists()
 
 
-def test_bad_input_is_refused_in_one_line(model: Path, tmp_path: Path) -> None:
+def test_a_model_folder_engine_or_reward_that_is_none_is_refused(
+    model: Path, tmp_path: Path
+) -> None:
     with pytest.raises(UsageError, match="cannot be loaded"):  # an empty directory
         train(ROWS, digits, config(tmp_path, tmp_path / "out"))
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="file"):
         train(ROWS, digits, config(model, tmp_path / "file"))
-    settings = config(model, tmp_path)
-    other = config(model, tmp_path)
+    settings, other = config(model, tmp_path), config(model, tmp_path)
     object.__setattr__(other, "engine", "verl")
     with pytest.raises(UnknownName):
         train(ROWS, digits, other)
