@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from typing import TypeVar
 
 from ..word_tables import WordTables
 from .tokens import FUNCTIONS, GREEK
@@ -161,7 +162,8 @@ _ORDINAL = re.compile(
 )
 _WORD = re.compile(r"[A-Za-z]+")
 _SPOKEN = re.compile(r"[A-Za-z][A-Za-z\s,.'/^0-9-]*")
-_SIGNS = frozenset(["minus", "negative"])
+_SIGNS = ("minus", "negative")
+Value = TypeVar("Value", int, Fraction)
 
 
 def ordinal(text: str) -> str | None:
@@ -187,7 +189,7 @@ def number_in_words(text: str) -> tuple[Fraction, str] | None:
     if not _SPOKEN.fullmatch(text):
         return None
     words = [(match[0].casefold(), match.start()) for match in _WORD.finditer(text)]
-    if not words or (words[0][0] not in CARDINALS and words[0][0] not in _SIGNS | {"a", "half"}):
+    if not words or (words[0][0] not in CARDINALS and words[0][0] not in {*_SIGNS, "a", "half"}):
         return None
     reader = _Reader([word for word, _ in words])
     value = reader.signed()
@@ -201,17 +203,31 @@ def number_in_words(text: str) -> tuple[Fraction, str] | None:
 
 
 class _Reader:
+    """A reader of numbers in words. Each method returns None, and reads nothing, for others."""
+
     def __init__(self, words: list[str]) -> None:
-        self.words = words
+        self.words = [*words, "", ""]
         self.position = 0
 
     def at(self, ahead: int = 0) -> str:
-        position = self.position + ahead
-        return self.words[position] if position < len(self.words) else ""
+        return self.words[self.position + ahead]
+
+    def accept(self, *words: str) -> bool:
+        accepted = self.at() in words
+        self.position += accepted
+        return accepted
+
+    def after_and(self, read: Callable[[], Value | None]) -> Value | None:
+        """What follows, perhaps after "and"."""
+        start = self.position
+        self.accept("and")
+        value = read()
+        if value is None:
+            self.position = start
+        return value
 
     def signed(self) -> Fraction | None:
-        sign = -1 if self.at() in _SIGNS else 1
-        self.position += sign < 0
+        sign = -1 if self.accept(*_SIGNS) else 1
         value = self.amount()
         return None if value is None else sign * value
 
@@ -229,27 +245,27 @@ class _Reader:
             if part and whole < 100:  # "twenty-one hundredths"
                 self.position += 1
                 value /= part
-            elif self.at() == "point":
+            elif self.accept("point"):
                 value += self.decimals()
             elif self.at() == "and":
-                self.position += 1
-                more = self.fraction()
-                self.position -= more is None
-                value += more or 0
-        if self.at(0) == "a" and self.at(1) in ("dozen", *_LARGE):  # "half a dozen"
+                value += self.after_and(self.fraction) or 0
+        if self.at() == "a" and self.at(1) in ("dozen", *_LARGE):  # "half a dozen"
             self.position += 1
         while factor := multiple(self.at()) if self.at() in ("dozen", *_LARGE) else None:
             value *= factor
             self.position += 1
         return value
 
+    def part(self, ahead: int) -> int | None:
+        """The parts of a whole that a word names: `thirds`."""
+        word = self.at(ahead)
+        return _PARTS.get(word) or _PARTS.get(word.removesuffix("s"))
+
     def fraction(self) -> Fraction | None:
         """`half`, `a half`, `two thirds`."""
-        if self.at() == "half":
-            self.position += 1
+        if self.accept("half"):
             return Fraction(1, 2)
-        top = 1 if self.at() == "a" else CARDINALS.get(self.at())
-        bottom = _PARTS.get(self.at(1)) or _PARTS.get(self.at(1).removesuffix("s"))
+        top, bottom = 1 if self.at() == "a" else CARDINALS.get(self.at()), self.part(1)
         if not top or bottom is None:
             return None
         self.position += 2
@@ -257,36 +273,22 @@ class _Reader:
 
     def whole(self) -> int | None:
         """`one hundred and twenty-three thousand four hundred`."""
-        total, below = 0, self.hundreds()
-        if below is None:
-            return None
-        last = max(_LARGE.values()) + 1
-        while self.at() in _LARGE and _LARGE[self.at()] < last:
+        total, below, last = 0, self.hundreds(), max(_LARGE.values()) + 1
+        while below is not None and _LARGE.get(self.at(), last) < last:
             last = _LARGE[self.at()]
             total += below * last
             self.position += 1
-            below = 0
-            start = self.position
-            self.position += self.at() == "and"
-            more = self.hundreds()
-            if more is None:
-                self.position = start
-                break
-            below = more
-        return total + below
+            below = self.after_and(self.hundreds)
+            if below is None:
+                return total
+        return None if below is None else total + below
 
     def hundreds(self) -> int | None:
         """Up to three digits: `nine hundred and ninety-nine`."""
         value = self.tens()
-        if value is None or self.at() != "hundred":
+        if value is None or not self.accept("hundred"):
             return value
-        self.position += 1
-        start = self.position
-        self.position += self.at() == "and"
-        part = self.at(1) in _PARTS or self.at(1).removesuffix("s") in _PARTS  # of a fraction
-        rest = None if part else self.tens()
-        if rest is None:
-            self.position = start
+        rest = self.after_and(lambda: None if self.part(1) else self.tens())  # of a fraction
         return value * 100 + (rest or 0)
 
     def tens(self) -> int | None:
@@ -301,10 +303,9 @@ class _Reader:
         return value
 
     def decimals(self) -> Fraction:
-        """`point one four`."""
-        self.position += 1
+        """`one four` behind "point"."""
         digits = ""
-        while self.at() in CARDINALS and CARDINALS[self.at()] < 10:
+        while CARDINALS.get(self.at(), 10) < 10:
             digits += str(CARDINALS[self.at()])
             self.position += 1
         return Fraction(int(digits or "0"), 10 ** len(digits))
