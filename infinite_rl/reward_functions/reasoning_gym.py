@@ -122,6 +122,9 @@ class _Scorer:
     """One worker process, started on first use and again after it was killed."""
 
     def __init__(self) -> None:
+        self._reset()
+
+    def _reset(self) -> None:
         self._lock = threading.Lock()
         self._worker: Worker | None = None
 
@@ -160,8 +163,10 @@ class _Scorer:
             self._worker.close()
 
     def forget(self) -> None:
+        """Start anew in a forked child; the lock may belong to a thread of the parent."""
         if self._worker is not None:
             self._worker.forget()
+        self._reset()
 
 
 def load(_: object = None) -> None:
@@ -199,18 +204,5 @@ def score_job(job: tuple[dict[str, Any], str]) -> list[float]:
 
 
 _scorer = _Scorer()
-
-
-def _after_fork() -> None:
-    """A forked child starts its own process; the lock may belong to a thread of the parent."""
-    global _scorer
-    _scorer.forget()
-    _scorer = _Scorer()
-
-
-def _close() -> None:
-    _scorer.close()
-
-
-os.register_at_fork(after_in_child=_after_fork)
-atexit.register(_close)
+os.register_at_fork(after_in_child=_scorer.forget)
+atexit.register(_scorer.close)

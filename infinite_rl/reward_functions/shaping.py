@@ -13,7 +13,6 @@ Every signal is in [0, 1], and 1 is best. `aux_score` is their weighted sum; the
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -26,9 +25,8 @@ from .word_tables import WordTables
 
 Shaping: TypeAlias = "Mapping[str, float | Mapping[str, Any]]"
 
-_HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_KANA = "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"
-_WORD = re.compile(rf"[{_HAN}{_KANA}]|[^\W{_HAN}{_KANA}]+")
+_TABLES = WordTables(__file__)
+_WORD = _TABLES.pattern("word")
 
 
 def words(text: str) -> list[str]:
@@ -111,25 +109,12 @@ def _length_signal(
 
 # --- language
 
-# Code and mathematics look alike in every language, so they do not count. Each pattern matches an
-# unclosed start up to the end of the text or fails within a line: so the search is linear.
-_NOT_PROSE = re.compile(
-    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|\$\$.*?(?:\$\$|\Z)|\\\[.*?(?:\\\]|\Z)|\\\(.*?(?:\\\)|\Z)"
-    r"|`[^`\n]*`|\$[^$\n]*\$|\\[A-Za-z]+|</?[A-Za-z][^<>\n]{0,80}>|https?://\S+",
-    re.DOTALL,
-)
-_SCRIPT = re.compile(
-    rf"(?P<han>[{_HAN}])|(?P<kana>[{_KANA}])|(?P<hangul>[\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3])"
-    r"|(?P<latin>[a-z\u00df-\u024f\u1e00-\u1eff\uff41-\uff5a])|(?P<cyrillic>[\u0400-\u052f])"
-    r"|(?P<arabic>[\u0620-\u065f\u066e-\u06d5\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc])"
-    r"|(?P<other>[^\W\d_])"
-)
+_NOT_PROSE, _SCRIPT = _TABLES.pattern("not prose"), _TABLES.pattern("script")
 _SCRIPT_OF = {"en": "latin", "ru": "cyrillic", "ar": "arabic", "ko": "hangul"}
 
 # Japanese prose is about half kana. Below this share, Han characters count as Chinese.
 _KANA_SHARE = 0.1
 
-_TABLES = WordTables(__file__)
 _PAIRS = "".join(_TABLES.rows("pairs"))  # characters of one script alone: simplified, traditional
 _SIMPLIFIED, _TRADITIONAL = frozenset(_PAIRS[::2]), frozenset(_PAIRS[1::2])
 _CANTONESE = frozenset("".join(_TABLES.rows("cantonese")))

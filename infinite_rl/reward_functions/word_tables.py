@@ -14,7 +14,8 @@
 
 A table is a name and its rows: the rest of that line, and the lines that are indented. A line that
 is indented by eight spaces or more belongs to the row above it. The rows of a pattern are its
-alternatives, and `{{not}}` in a row stands for the pattern of the table of that name.
+alternatives, and `{{not}}` in a row stands for the pattern of the table of that name; one of a
+single row may also be a part of a set of characters.
 """
 
 from __future__ import annotations
@@ -61,5 +62,8 @@ class WordTables:
         return re.compile(self._source(name), self._flags[name])
 
     def _source(self, name: str) -> str:
-        either = "|".join(self._rows[name])
-        return _INSERTED.sub(lambda inserted: f"(?:{self._source(inserted[1])})", either)
+        return _INSERTED.sub(self._inserted, "|".join(self._rows[name]))
+
+    def _inserted(self, place: re.Match[str]) -> str:
+        source = self._source(place[1])
+        return f"(?:{source})" if len(self._rows[place[1]]) > 1 else source

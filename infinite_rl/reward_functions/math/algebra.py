@@ -30,22 +30,17 @@ _KEPT = 512  # closed forms
 _MOST_BITS = 20_000  # of a number in a closed form
 
 
-def without_calculus(node: Node, timeout: float) -> Node:
+def without_calculus(node: Node, deadline: float) -> Node:
     """The tree with the closed form of each integral, sum, product, limit and derivative in it.
 
-    Raises Unparsed if there is none, OutOfTime after `timeout` seconds, Unavailable if sympy is
-    missing or no process can be started.
+    Raises Unparsed if there is none, OutOfTime at the `deadline` of the monotonic clock, and
+    Unavailable if sympy is missing or no process can be started.
     """
-    deadline = time.monotonic() + timeout
-    return _replaced(node, deadline)
-
-
-def _replaced(node: Node, deadline: float) -> Node:
     if node.op == "calculus":
         return closed_forms.closed_form(node) or _closed_form(node, deadline)
     if not node.holds("calculus"):
         return node
-    return node.with_args(_replaced(arg, deadline) for arg in node.args)
+    return node.with_args(without_calculus(arg, deadline) for arg in node.args)
 
 
 _cache: dict[Node, Node] = {}  # a plain dict: its single steps are safe in any thread
@@ -104,6 +99,9 @@ class _Solvers:
     """Workers with sympy loaded. Any thread may ask."""
 
     def __init__(self) -> None:
+        self._reset()
+
+    def _reset(self) -> None:
         self._change = threading.Condition()
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
@@ -203,15 +201,17 @@ class _Solvers:
             worker.close()
 
     def forget(self) -> None:
+        """Start anew in a forked child, which has none of the threads that start the workers."""
         for worker in self._all:
             worker.forget()
+        self._reset()
 
 
 _solvers = _Solvers()
 
 
 def wait_until_ready() -> None:
-    """Load sympy in a worker if no worker has loaded it: up to a minute. Raises Unavailable."""
+    """Load sympy in a worker if none has it: up to a minute. Raises Unavailable."""
     _solvers.wait_until_ready()
 
 
@@ -220,12 +220,5 @@ def close() -> None:
     _solvers.close()
 
 
-def _after_fork() -> None:
-    """Start anew in a forked child, which has none of the threads that start the workers."""
-    global _solvers
-    _solvers.forget()
-    _solvers = _Solvers()
-
-
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(after_in_child=_solvers.forget)
 atexit.register(close)

@@ -66,16 +66,12 @@ class NotElementary(Exception):
 class Budget:
     """The steps and the time that one comparison may still use. Not shared between threads."""
 
-    __slots__ = ("_deadline", "_left", "_until_clock")
+    __slots__ = ("deadline", "_left", "_until_clock")
 
     def __init__(self, timeout: float, work: int = MAX_WORK) -> None:
-        self._deadline = time.monotonic() + timeout
+        self.deadline = time.monotonic() + timeout
         self._left = work
         self._until_clock = 1
-
-    def remaining(self) -> float:
-        """Seconds until the deadline, 0.0 after it."""
-        return max(0.0, self._deadline - time.monotonic())
 
     def spend(self, steps: int = 1) -> None:
         """Use `steps` of the budget. Raises OverBudget or OutOfTime if it is exhausted."""
@@ -85,5 +81,5 @@ class Budget:
         self._until_clock -= steps
         if self._until_clock <= 0:
             self._until_clock = CLOCK_INTERVAL
-            if time.monotonic() >= self._deadline:
+            if time.monotonic() >= self.deadline:
                 raise OutOfTime("the deadline passed")

@@ -30,7 +30,7 @@ def canonicalize(form: Node, budget: Budget, *, same: bool = False) -> Node:
     if form.holds("calculus") and not (same and not form.holds("chain")):
         from .algebra import without_calculus  # it starts processes: hardly any answer needs it
 
-        form = without_calculus(form, budget.remaining())
+        form = without_calculus(form, budget.deadline)
     return _checked(form, budget)
 
 

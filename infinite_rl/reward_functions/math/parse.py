@@ -23,11 +23,7 @@ _BARS = {"|": "abs", "lfloor": "floor", "lceil": "ceil"}
 _NAMES = frozenset("fghFG")  # of functions, where one is of another
 _ATOM_KINDS = frozenset(["name", "vector", "greek", "const", "func"])
 _ATOM_COMMANDS = VOCABULARY.words("atoms")
-_FUNCTION_HEAD = re.compile(  # in the texts of tokens: `f_1(x)=`, `f^{-1}(2)=`, `f''(x,y)=`
-    r"(?!C\([0-9],[0-9]\))"  # a number of choices
-    r"([A-Za-z](?:_\{?[A-Za-z0-9]{1,3}\}?)?(?:\^\{-1\}|'{0,2})"
-    r"\([A-Za-z0-9](?:,[A-Za-z0-9]){0,3}\))="
-)
+_FUNCTION_HEAD = VOCABULARY.pattern("function head")
 _LONGEST_HEAD = 18  # tokens
 _BEHIND_NAME = frozenset(["(", "_", "^", "'"])
 _DERIVATIVE_HEAD = re.compile(r"\s*\\[dt]?frac\{d([a-z])\}\{d([a-z])\}\s*=(?!=)")

@@ -50,33 +50,8 @@ _SUBSCRIPTS = re.compile("[₀₁₂₃₄₅₆₇₈₉]+")
 _UP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿˣ", "0123456789+-nx")
 _DOWN = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 
-# Marks over the digits of a cycle: dots over its first and last, or a bar or dot over each.
-_MARKED_CYCLE = re.compile(
-    r"\\dot\s*(?:\{[0-9]\}|[0-9])(?:[0-9]*\\dot\s*(?:\{[0-9]\}|[0-9]))?"
-    "|(?:[0-9][\u0304\u0305\u0307])+"
-)
-# "3.2 x 10^5" and "3 x 4": between two numerals the letter is a sign.
-_LETTER_TIMES = re.compile(r"(?<=[0-9])(?:\s*[xX]\s*(?=10\s*(?:\^|\*\*))|\s+[xX]\s+(?=[0-9]))")
-_GAP = r"(?:\{,\}(?:\\[!,;:]\s*)?|(?:\\!)?,?\\[!,]\s*|,\\;|\\[;:\ ]|[ ])"
-_WHOLE = r"(?![0-9]|\s*/|\s*\\[dt]?frac)"  # after a gap: "2 345/678" is a mixed number
-_TOKEN = re.compile(
-    rf"""
-      (?P<space>(?:\s|\\[,!;:>\ ]|~|\\\n)+)
-    | (?P<grouped>[1-9][0-9]{{0,2}}(?:{_GAP}[0-9]{{3}})+{_WHOLE}(?:\.[0-9]+)?)
-    | (?P<comma>[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+(?![0-9])(?:\.[0-9]+)?)
-    | (?P<repeating>[0-9]*\.(?:[0-9]*(?:\\(?:overline|bar)\s*\{{[0-9]+\}}|\([0-9]+\))
-        |[0-9]+(?:\.\.\.|\\[lc]?dots(?![a-z]))))
-    | (?P<based>0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+
-        |(?:[0-9][0-9A-Z]*|[A-F]{{2,}})_(?:\{{(?:1[1-9]|2[0-9]|3[0-6])\}}|1[1-9]))
-    | (?P<num>(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+(?![0-9A-Za-z]))?)
-    | (?P<cmd>\\[A-Za-z]+)
-    | (?P<word>[A-Za-z]+)
-    | (?P<op>\*\*|<=|>=|!=|==|\\\{{|\\\}}|\\\||\\\\|[-+*/^_=<>(){{}}\[\]|,;!%&':])
-    | (?P<escaped>\\[%&\#])
-    | (?P<cur>\\\$|[$€£¥₹¢])
-    """,
-    re.VERBOSE,
-)
+_MARKED_CYCLE, _LETTER_TIMES = map(VOCABULARY.pattern, ("marked cycle", "letter times"))
+_TOKEN = VOCABULARY.pattern("token")
 _SIGNS = re.compile(r"\\[$%]")
 _JOINED = re.compile(r"(.*[^,\s]),?\s+(and|or)")  # "hours and"
 _GROUP = re.compile(r"\s*(?:\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}|([A-Za-z]))")
