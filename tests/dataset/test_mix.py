@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from labelled import Tables, assert_none, unlike
 
 from infinite_rl import cli
 from infinite_rl.dataset import rows
 from infinite_rl.dataset.mix import Mixture, Ordered, Source, arrange, mix, read_order, write_order
-from infinite_rl.errors import StoreError, UsageError
-from tests.support.labelled import assert_none, unlike
+from infinite_rl.errors import UsageError
 
 
-def source(name: str, rows: int = 10, **more: Any) -> Source:
-    """Rows with the ids n0, n1, ... of a source."""
-    items = [{"id": f"{name[0]}{n}", "type": "math", "n": n} for n in range(rows)]
+def source(name: str, rows: int = 10, rates: Sequence[object] = (), **more: Any) -> Source:
+    """Rows with the ids n0, n1, ... of a source, as many as there are pass rates."""
+    items: list[dict[str, Any]] = [
+        {"id": f"{name[0]}{n}", "type": "math", "n": n} for n in range(len(rates) or rows)
+    ]
+    for row, rate in zip(items, rates, strict=False):
+        row["pass_rate"] = rate
     return Source(items, name=name, **more)
 
 
@@ -27,24 +31,16 @@ def own(mixture: Mixture) -> list[str]:
     return [row["id"] for row in mixture]
 
 
+tables = Tables(__file__)
 A, B = source("apple"), source("berry")
 
 
-def test_the_mode_and_the_seed_decide_the_order_on_every_machine() -> None:
-    few = [source("apple", 3), source("berry", 4)]
-    assert own(mix(few, "sequential")) == ["a0", "a1", "a2", "b0", "b1", "b2", "b3"]
-    short = Source(A.rows, count=2, name="apple")
-    assert own(mix([short, B], "sequential", count=4)) == ["a0", "a1", "b0", "b1"]
-    assert own(mix([source("apple", 5)], seed=7)) == ["a2", "a4", "a3", "a0", "a1"]
-    drawn = mix([source("apple", 4), source("berry", 4)], "weighted", seed=7)
-    assert own(drawn) == ["b0", "b2", "b1", "a0", "b3", "a3", "a2", "a1"]
-    for mode in ("shuffled", "weighted"):
-        found = own(mix([A, B], mode, seed=1))
-        assert sorted(found) == [f"{name}{n}" for name in "ab" for n in range(10)] != found
-        assert own(mix([A, B], mode, seed=1)) == found != own(mix([A, B], mode, seed=2))
-    some = own(mix([Source(A.rows, count=4, name="apple"), B], seed=1))
-    taken = [name for name in some if name[0] == "a"]
-    assert (len(taken), len(some)) == (4, 14) and sorted(taken) != ["a0", "a1", "a2", "a3"]
+@tables
+def test_the_arguments_decide_the_order_of_the_rows_on_every_machine(
+    sources: tuple[dict[str, Any], ...], options: dict[str, Any], ids: str
+) -> None:
+    mixture = mix([source(**each) for each in sources], **options)
+    assert own(mixture) == own(mixture) == ids.split()
 
 
 def test_weights_are_shares_of_the_draws_and_count_for_those_that_are_left() -> None:
@@ -53,14 +49,6 @@ def test_weights_are_shares_of_the_draws_and_count_for_those_that_are_left() -> 
     early = Counter(name[0] for name in found[:2_000])
     assert 1_400 < early["a"] < 1_600  # 1,500 expected, 19 their standard deviation
     assert found[-1][0] == "b" and len(set(found)) == 6_000
-
-
-def test_a_source_is_shuffled_alike_whatever_stands_beside_it() -> None:
-    alone = own(mix([A], "weighted", seed=5))
-    beside = [name for name in own(mix([B, A], "weighted", seed=5)) if name[0] == "a"]
-    assert beside == alone != sorted(alone)
-    kept = [name for name in own(mix([B, A], "weighted", seed=5, keep_order=True))]
-    assert [name for name in kept if name[0] == "a"] == [f"a{n}" for n in range(10)]
 
 
 def test_rows_that_are_alike_and_sources_twice_have_ids_of_their_own(tmp_path: Path) -> None:
@@ -85,45 +73,11 @@ def test_an_order_gives_the_mixture_that_wrote_it_and_names_rows() -> None:
     again = mix([A, A, B], order=first.ids)
     assert own(again) == own(first) and again.ids == first.ids
     assert counts == list(range(1, 31))
-    found = mix([A, B], order=["b3", "apple/a1", "b3"])  # by own ids, if one source has them
-    assert own(found) == ["b3", "a1", "b3"]
+    found = mix([A, B], order=["b3", "apple/a1", "b3"])
     counted = [(part.name, part.taken, part.distinct) for part in found.coverage]
     assert counted == [("apple", 1, 1), ("berry", 2, 1)]
     found = mix([A], order=["a1", "zz"], allow_unknown=True)
-    assert own(found) == ["a1"]
     assert found.ordered and (found.ordered.lines, found.ordered.unknown) == (2, 1)
-
-
-@pytest.mark.parametrize("mode", ["sequential", "shuffled", "weighted"])
-def test_a_source_may_have_an_order_of_its_own_in_every_mode(mode: Any) -> None:
-    wanted = ["a7", "apple/a1", "a3", "a1"]
-    found = own(mix([source("apple", order=wanted), B], mode, seed=4))
-    assert [name for name in found if name[0] == "a"] == ["a7", "a1", "a3", "a1"]
-    assert sorted(name for name in found if name[0] == "b") == own(mix([B], "sequential"))
-    if mode != "sequential":
-        assert found[:4] != ["a7", "a1", "a3", "a1"]  # others come between
-
-
-def test_an_order_of_its_own_is_that_sources_alone() -> None:
-    assert own(mix([source("apple", order=["a7", "a1", "a3"], count=2)])) == ["a7", "a1"]
-    found = mix([source("apple", order=["a1"]), source("apple", order=["a1", "a2"])], "sequential")
-    assert found.ids == ["apple/a1", "apple#2/a1", "apple#2/a2"]
-
-
-def rated(*rates: object) -> Source:
-    return Source([{"id": f"r{n}", "pass_rate": rate} for n, rate in enumerate(rates)], name="r")
-
-
-def test_a_curriculum_goes_from_easy_to_hard_within_its_band() -> None:
-    sources = [rated(0.5, "0.8", 0.1, 0.2, 0.9, 1, 0.75)]
-    assert own(mix(sources, by="pass_rate", band=(0.2, 0.8))) == ["r1", "r6", "r0", "r3"]
-    upwards = mix(sources, by="pass_rate", band=(0.2, 0.8), ascending=True)
-    assert own(upwards) == ["r3", "r0", "r6", "r1"]
-    assert own(mix(sources, by="pass_rate"))[:2] == ["r5", "r4"]
-    equal = rated(*[0.5] * 20)
-    first = own(mix([equal], by="pass_rate", seed=1))
-    assert first == own(mix([equal], by="pass_rate", seed=1)) != sorted(first)
-    assert first != own(mix([equal], by="pass_rate", seed=2))
 
 
 def test_what_cannot_be_mixed_is_refused() -> None:
@@ -164,7 +118,7 @@ def test_what_cannot_be_mixed_is_refused() -> None:
         ("at least 0", lambda: Source([], count=-1)),
         *(
             ("row 2 of r holds .*, no number, in 'pass_rate'", partial(mix, [one], by="pass_rate"))
-            for one in (rated(0.5, rate) for rate in numberless)
+            for one in (source("r", rates=[0.5, rate]) for rate in numberless)
         ),
         *(
             ("must be above 0", partial(Source, [], weight))
@@ -226,30 +180,27 @@ def test_the_verb_writes_rows_an_order_and_what_is_in_it(
 # Order files
 
 
-@pytest.mark.parametrize("ids", [["a"], ["x/1", "x/2#2", "#3", "a b", "é", "a\u2028b", "a\rb"]])
-def test_an_order_file_is_read_back_as_it_was_written(ids: list[str], tmp_path: Path) -> None:
+def test_an_order_file_is_read_back_as_it_was_written_or_refused(tmp_path: Path) -> None:
     path = tmp_path / "new" / "train.order"
-    write_order(ids, path)
-    assert read_order(path) == ids
-    assert path.read_bytes().decode().split("\n") == [*ids, ""]
+    for ids in (["a"], ["x/1", "x/2#2", "#3", "a b", "é", "a\u2028b", "a\rb"]):
+        write_order(ids, path)
+        assert read_order(path) == ids
+        assert path.read_bytes().decode().split("\n") == [*ids, ""]
     path.write_bytes(b"\xef\xbb\xbfa\r\n\r\n b \n\nc")
     assert read_order(path) == ["a", "b", "c"]
-
-
-def test_an_order_file_that_cannot_be_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "order"
-    for name in ("", " a", "a\n", "a\nb", "\ud83d"):
-        with pytest.raises(UsageError, match="cannot hold the id"):
-            write_order(["a", name], path)
-    assert not list(tmp_path.iterdir())
-    with pytest.raises(UsageError, match="cannot read the order in .*: No such file or directory$"):
-        read_order(path)
-    for content, says in ((b"\xff", "cannot read the order"), (b"\n\n", "no ids")):
-        path.write_bytes(content)
-        with pytest.raises(UsageError, match=says):
-            read_order(path)
-    with pytest.raises(StoreError, match="cannot write"):
-        write_order(["a"], path / "below")
+    for name, content in (("latin", b"\xff"), ("empty", b"\n\n")):
+        (tmp_path / name).write_bytes(content)
+    other = tmp_path / "other"
+    assert_none(unlike([
+        *(("UsageError: .*cannot hold the id", partial(write_order, ["a", name], other))
+          for name in ("", " a", "a\n", "a\nb", "\ud83d")),
+        ("UsageError: cannot read the order in .*: No such file or directory$",
+         partial(read_order, other)),
+        ("UsageError: cannot read the order", partial(read_order, tmp_path / "latin")),
+        ("UsageError: there are no ids", partial(read_order, tmp_path / "empty")),
+        ("StoreError: cannot write", partial(write_order, ["a"], path / "below")),
+    ]))  # fmt: skip
+    assert not other.exists()
 
 
 def test_an_order_names_rows_and_no_id_is_lost_in_silence() -> None:
