@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from labelled import Tables
+from labelled import Tables, assert_none, unlike
 
 from infinite_rl.dataset.ground_truth import score
 from infinite_rl.dataset.loaders import load
 from infinite_rl.dataset.prompt_templates import PROMPT_TEMPLATES, RenderedPrompt, render_prompt
 from infinite_rl.dataset.rows import Row, sample_of
-from infinite_rl.errors import UnknownName, UsageError
 from infinite_rl.layout import fenced, tagged
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.verification.self_consistency import default_system_prompt
@@ -101,18 +101,11 @@ def test_an_answer_or_a_program_in_the_form_of_the_template_passes() -> None:
         assert marks(MBPP, name) == ("passed", 1.0), name
 
 
-def test_an_example_is_shown_in_the_form_of_the_template_and_is_not_the_task() -> None:
+def test_an_example_is_shown_in_the_form_of_the_template() -> None:
     tagged_program = f"So:\n{tagged(fenced(ADD, 'python'))}"
     coding = {**MBPP, "type": "coding", "response": tagged_program}
     assert PROMPT_TEMPLATES["mbpp"].shown(sample_of(coding)) == f"{ADD}\n[DONE]"
     assert PROMPT_TEMPLATES["chat"].shown(sample_of(TOLD)) == "Well."
-    silent = {**MATH, "prompt": "What is 3 + 3?", "response": " "}
-    for example, says in (
-        (silent, r"needs a response: 'What is 3 \+ 3\?'"),
-        (MATH, "gives the task itself away"),
-    ):
-        with pytest.raises(UsageError, match=says):
-            render_prompt("plain", MATH, few_shot=[example])
 
 
 # --- stops
@@ -143,22 +136,6 @@ def test_a_response_that_begins_with_its_thinking_goes_on_where_the_text_ends() 
     assert opened.opened_thinking + opened.rest("7") == "<think>\n\n</think>\n\n7"
     assert RenderedPrompt("2 + 5 =", opened_thinking="2 + 5 =").rest("7") == "7"
     assert RenderedPrompt("").rest(trace) == trace
-
-
-# --- what cannot be rendered
-
-
-def test_a_template_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(UnknownName, match=r"unknown prompt template 'qwem'; known: chat, .*plain"):
-        render_prompt("qwem", MATH)
-    for name in ("mbpp", "humaneval"):
-        said = f"the prompt template {name} asks for python programs, but .*'ma"
-        with pytest.raises(UsageError, match=said):
-            render_prompt(name, MATH)
-    for tokenizer in (None, object()):
-        said = f"needs a tokenizer .* base model: {', '.join(BASE)}$"
-        with pytest.raises(UsageError, match=said):
-            render_prompt("chat", MATH, tokenizer)
 
 
 # --- the benchmarks
@@ -270,18 +247,27 @@ def test_a_template_without_a_system_role_gets_the_instructions_in_the_first_tas
     assert found.text.startswith("<|im_start|>user\nBe brief.\n\nWhat is 2 + 5?<|im_end|>")
 
 
-def test_a_template_may_fail_in_any_way_and_that_is_one_clear_line() -> None:
-    for template, says in (
-        ("{{- raise_exception('roles must\nalternate') }}", "roles must alternate$"),
-        ("{% for n in range(10 ** 9) %}.{% endfor %}", "."),
-        ("{{ 1 / 0 }}", "."),
-        ("{% for n in %}", "."),
-        ("{{ 'a' + 1 }}", "."),
-    ):
-        with pytest.raises(
-            UsageError, match=f"the tokenizer's chat template cannot be applied: {says}"
-        ):
-            render_prompt("chat", MATH, tokenizer_of(template))
+def test_what_cannot_be_rendered_is_one_clear_line() -> None:
+    def rendered(name: str, *given: Any) -> Callable[[], object]:
+        return lambda: render_prompt(name, MATH, *given)
+
+    silent = {**MATH, "prompt": "What is 3 + 3?", "response": " "}
+    failing = {
+        "{{- raise_exception('roles must\nalternate') }}": "roles must alternate$",
+        "{% for n in range(10 ** 9) %}.{% endfor %}": ".",
+        **dict.fromkeys(("{{ 1 / 0 }}", "{% for n in %}", "{{ 'a' + 1 }}"), "."),
+    }
+    assert_none(unlike([
+        (r"needs a response: 'What is 3 \+ 3\?'", rendered("plain", None, [silent])),
+        ("gives the task itself away", rendered("plain", None, [MATH])),
+        ("unknown prompt template 'qwem'; known: chat, .*plain", rendered("qwem")),
+        *((f"the prompt template {name} asks for python programs, but .*'ma", rendered(name))
+          for name in ("mbpp", "humaneval")),
+        *((f"needs a tokenizer .* base model: {', '.join(BASE)}$", rendered("chat", tokenizer))
+          for tokenizer in (None, object())),
+        *((f"the tokenizer's chat template cannot be applied: {says}",
+           rendered("chat", tokenizer_of(template))) for template, says in failing.items()),
+    ]))  # fmt: skip
 
 
 OPENING = QWEN.replace("assistant\n' }}{%- endif", "assistant\n<think>\n' }}{%- endif")
