@@ -7,6 +7,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from infinite_rl.errors import (
 )
 from infinite_rl.estimators import bootstrap, pass_at_k, wilson
 from infinite_rl.evaluation import EvaluationConfig, evaluate
-from infinite_rl.evaluation.completions import CompletionIndex
+from infinite_rl.evaluation.benchmarks import task_of
 from infinite_rl.layout import tagged
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.types import Completion, Usage
@@ -159,39 +160,29 @@ def test_what_was_answered_is_not_asked_again(tmp_path: Path) -> None:
         evaluate(told, provider=says())
 
 
-def test_a_server_that_fails_midway_leaves_its_answers_and_one_line(tmp_path: Path) -> None:
-    told = config(tmp_path, threads=1)
+def test_a_failure_midway_and_a_stop_keep_the_answers(tmp_path: Path) -> None:
     replies = [*map(solve, ["0 + 1?", "1 + 1?"]), ProviderRefused("the model is gone")]
     with pytest.raises(ProviderRefused, match="the model is gone; 2 of 6 answers are stored in"):
-        evaluate(told, provider=ScriptedProvider(replies))
-    provider = says()
-    assert evaluate(told, provider=provider)["sums"].pass_at[1].value == 1
-    assert len(provider.calls) == 4
+        evaluate(config(tmp_path, threads=1), provider=ScriptedProvider(replies))
+    stop = threading.Event()
 
+    def stopping(prompt: str) -> str:
+        stop.set()
+        return solve(prompt)
 
-def test_answers_that_were_under_way_when_another_failed_are_kept(tmp_path: Path) -> None:
+    with pytest.raises(Stopped, match="3 of 6 answers are stored"):
+        evaluate(config(tmp_path, threads=1), provider=says(stopping), stop=stop)
     meet = threading.Barrier(3)
 
     def reply(prompt: str) -> Any:
         meet.wait(20)
-        return ProviderRefused("no") if prompt.startswith("1") else solve(prompt)
+        return ProviderRefused("no") if prompt.startswith("4") else solve(prompt)
 
-    with pytest.raises(ProviderRefused):
-        given(tmp_path, 3)
+    with pytest.raises(ProviderRefused, match="5 of 6"):  # two were under way as another failed
         evaluate(config(tmp_path, threads=3), provider=says(reply))
-    kept = CompletionIndex(tmp_path / "out" / "sums")
-    assert sum((key, 0) in kept for key, _ in kept._offsets) == 2
-
-
-def test_a_stop_keeps_what_is_there(tmp_path: Path) -> None:
-    stop = threading.Event()
-
-    def reply(prompt: str) -> str:
-        stop.set()
-        return solve(prompt)
-
-    with pytest.raises(Stopped, match="1 of 6 answers are stored"):
-        evaluate(config(tmp_path, threads=1), provider=says(reply), stop=stop)
+    provider = says()
+    assert evaluate(config(tmp_path), provider=provider)["sums"].pass_at[1].value == 1
+    assert len(provider.calls) == 1
 
 
 def test_other_settings_are_refused_each_by_its_name(tmp_path: Path) -> None:
@@ -333,8 +324,6 @@ def test_each_task_scores_its_own_responses_in_full(tmp_path: Path, name: str) -
     path = DATA / FILES[name]
     if not path.is_file():
         pytest.skip(f"the data is missing: {path}")
-    from infinite_rl.evaluation.benchmarks import task_of
-
     items = task_of(f"{name}={path}").items(3)
     assert {row["split"] for row in items} == {"test"}
     response = {row["prompt"]: row["response"] for row in items}
@@ -344,19 +333,14 @@ def test_each_task_scores_its_own_responses_in_full(tmp_path: Path, name: str) -
         assert score.instructions is not None and score.instructions < 1
     else:
         assert (score.pass_at[1].value, score.format_errors, score.unscored) == (1, 0, 0)
-
-
-def test_mbpp_takes_its_examples_from_the_prompt_split(tmp_path: Path) -> None:
-    path = DATA / FILES["mbpp"]
-    if not path.is_file():
-        pytest.skip(f"the data is missing: {path}")
-    told = config(tmp_path, tasks=[f"mbpp={path}"], limit=1, few_shot=3, prompt_template="mbpp")
-    provider = says(lambda _: "pass\n[DONE]\nmore")
-    evaluate(told, provider=provider)
-    (call,) = provider.calls
-    assert call.prompt.count("[BEGIN]") == 4 and call.prompt.count("[DONE]") == 3
-    (record,) = rows.read(tmp_path / "out" / "mbpp" / "records.jsonl")
-    assert record["completion"] == "pass\n"
+    if name == "mbpp":  # its examples are of the prompt split
+        more = {"few_shot": 3, "prompt_template": "mbpp", "out": str(tmp_path / "shots")}
+        provider = says(lambda _: "pass\n[DONE]\nmore")
+        evaluate(replace(told, limit=1, **more), provider=provider)
+        (call,) = provider.calls
+        assert call.prompt.count("[BEGIN]") == 4 and call.prompt.count("[DONE]") == 3
+        (record,) = rows.read(tmp_path / "shots" / "mbpp" / "records.jsonl")
+        assert record["completion"] == "pass\n"
 
 
 @tables
