@@ -70,9 +70,7 @@ def records(folder: Path) -> list[dict[str, Any]]:
     return list(rows.read(folder / "out" / "sums" / "records.jsonl"))
 
 
-def test_a_model_that_is_right_half_the_time_scores_a_half_with_wilsons_interval(
-    tmp_path: Path,
-) -> None:
+def test_a_model_that_is_right_half_the_time_scores_a_half(tmp_path: Path) -> None:
     provider = says(lambda prompt: solve(prompt) if int(prompt.split()[0]) % 2 else tagged("-1"))
     score = evaluate(config(tmp_path), provider=provider)["sums"]
     assert (score.items, score.samples, score.answers) == (6, 1, 6)
@@ -102,9 +100,7 @@ def test_pass_at_k_is_the_mean_of_the_items_unbiased_estimates(tmp_path: Path) -
         assert (found.low, found.high) == bootstrap(values, 42)  # by items, not by answers
 
 
-def test_a_server_is_asked_the_task_and_the_form_of_an_answer_with_a_seed_for_each_sample(
-    tmp_path: Path,
-) -> None:
+def test_each_sample_is_a_request_with_its_own_seed(tmp_path: Path) -> None:
     provider = says()
     evaluate(config(tmp_path, samples=2), provider=provider)
     assert {call.prompt for call in provider.calls} == {f"{n} + 1?" for n in range(6)}
@@ -397,9 +393,7 @@ def test_the_command_asks_a_server_and_prints_the_table(
     assert "100.00 % [51.01, 100.00]" in out and "truncated" in out and "format errors" in out
 
 
-def test_the_command_takes_a_file_and_refuses_wrong_words_in_a_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_flags_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("yaml")
     file = tmp_path / "c.yaml"
     file.write_text(

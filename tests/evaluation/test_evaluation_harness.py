@@ -151,9 +151,7 @@ def test_it_really_runs_on_a_model_and_a_task_of_this_machine(
         harness.run_harness(config(model=str(model), out=str(tmp_path / "b")))
 
 
-def test_a_tokenizer_that_cannot_be_loaded_is_told_before_lm_eval_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_tokenizer_shows_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     monkeypatch.setattr(harness, "find_spec", lambda name: name)
     monkeypatch.setattr("subprocess.run", None)
@@ -183,9 +181,7 @@ def test_there_is_a_recipe_for_each_baseline_and_each_can_be_run_as_it_says() ->
             assert tasks_of(told.tasks) and told.prompt_template in PROMPT_TEMPLATES, path
 
 
-def test_the_documentation_names_every_recipe_and_only_flags_that_there_are(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_guide_names_every_recipe_and_real_flags(capsys: pytest.CaptureFixture[str]) -> None:
     text = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
     for path in CONFIGS:
         assert path.name in text or path.stem in text.split("{")[-1].split("}")[0].split(",")

@@ -78,9 +78,7 @@ def test_a_model_answers_and_what_it_rests_on_is_told(tmp_path: Path, model: Pat
 
 
 @pytest.mark.parametrize("sampling", [{}, SAMPLED], ids=["greedy", "sampled"])
-def test_an_evaluation_that_was_cut_off_ends_like_one_that_was_not(
-    tmp_path: Path, model: Path, sampling: dict[str, Any]
-) -> None:
+def test_a_resumed_run_ends_the_same(tmp_path: Path, model: Path, sampling: dict[str, Any]) -> None:
     evaluate(config(tmp_path, model, **sampling))
     whole = answers(tmp_path)
     (path,) = (tmp_path / "out" / "sums" / "answers").glob("*.jsonl")
@@ -141,9 +139,7 @@ def test_one_and_two_shards_give_the_same(tmp_path: Path, model: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_shard_says_in_one_line_what_goes_wrong_and_does_not_outlive_its_parent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_shards_error_and_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def serve(request: openai_server.Request) -> openai_server.Reply | str:
         return openai_server.hang() if server.exchanges else "<answer>3</answer>"
 
@@ -174,9 +170,7 @@ def _lock(path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
 
 
-def test_a_prompt_that_cannot_be_asked_is_told_and_one_with_little_room_is_asked_alone(
-    tmp_path: Path, model: Path
-) -> None:
+def test_prompts_without_room_or_text_are_not_asked(tmp_path: Path, model: Path) -> None:
     prompts = {f"r{length}": "1" * length for length in (4, 250, 256, 300)}
     prompts |= {"empty": "", "half": "1 + \ud800?"}
     made = [
@@ -270,9 +264,7 @@ def test_one_table_holds_scores_of_the_same_settings_and_items(tmp_path: Path) -
         list(watched(tmp_path, {"limit": 5, "max_new_tokens": 4}, once=True))
 
 
-def test_a_checkpoint_that_is_thrown_away_meanwhile_is_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_deleted_checkpoint_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = tmp_path / "run"
     path = save(run, 1)
     save(run, 2)

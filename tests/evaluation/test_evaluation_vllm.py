@@ -60,9 +60,7 @@ def config(folder: Path, **more: Any) -> EvaluationConfig:
     return EvaluationConfig.of({**told, "backend": "vllm", "prompt_template": "plain", **more})
 
 
-def test_the_model_is_loaded_as_configured_or_one_line_says_why_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_model_is_loaded_as_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = config(
         tmp_path, tensor_parallel_size=2, gpu_memory_utilization=0.5, max_model_len=64,
         dtype="bfloat16", seed=7,
@@ -88,9 +86,7 @@ def test_all_that_is_owed_is_asked_in_one_call_greedily_by_default(tmp_path: Pat
     assert "the prompt has 100 tokens, and the model has room for 100" in score.reasons[0]
 
 
-def test_each_item_has_a_seed_of_its_own_and_k_samples_come_from_one_request(
-    tmp_path: Path,
-) -> None:
+def test_k_samples_of_an_item_are_one_request_with_its_seed(tmp_path: Path) -> None:
     score = evaluate(config(tmp_path, samples=2, temperature=0.8, top_p=0.9, stop=["Q:", "!"]))[
         "sums"
     ]

@@ -130,9 +130,7 @@ def test_published_checkpoints_are_known_by_their_run_and_step(tmp_path: Path) -
 # The loop.
 
 
-def test_a_watch_ends_with_the_run_and_says_which_step_is_best(
-    tmp_path: Path, tasks: list[str], evaluated: Evaluating
-) -> None:
+def test_a_watch_ends_with_the_run(tmp_path: Path, tasks: list[str], evaluated: Evaluating) -> None:
     run = tmp_path / "run"
     save(run / "checkpoints" / "step_2", 2)
     looks: list[float] = []
@@ -181,9 +179,7 @@ def test_table_plot_and_json_mark_the_best(
     assert (out / "plots" / "sums.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_a_watch_needs_a_checkpoint_an_out_and_one_harness(
-    tmp_path: Path, tasks: list[str], evaluated: Evaluating
-) -> None:
+def test_what_a_watch_refuses(tmp_path: Path, tasks: list[str], evaluated: Evaluating) -> None:
     run, out = tmp_path / "run", str(tmp_path / "out")
     (run / "checkpoints").mkdir(parents=True)
     assert list(watch(run, told(tasks), once=True)) == ["there is no checkpoint yet"]

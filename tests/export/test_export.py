@@ -167,9 +167,7 @@ def test_datasets_loads_the_folder_with_its_splits(
         assert loaded[split].to_list() == list(read(path))
 
 
-def test_datasets_loads_columns_that_come_late_or_in_some_splits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_datasets_loads_late_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     datasets = pytest.importorskip("datasets")
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
 
@@ -202,9 +200,7 @@ BAD: tuple[tuple[dict[str, Any], str], ...] = (
 
 
 @pytest.mark.parametrize("to", [name for name, each in FORMATS.items() if each.make])
-def test_a_row_that_cannot_be_exported_is_named_and_nothing_is_written(
-    to: str, tmp_path: Path
-) -> None:
+def test_a_row_that_cannot_be_exported_is_named(to: str, tmp_path: Path) -> None:
     needs(to)
     for change, said in BAD:
         with pytest.raises(UsageError, match=rf"row 2 \(sum-8\) cannot be exported: .*{said}"):

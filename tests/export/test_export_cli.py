@@ -24,9 +24,7 @@ def source(tmp_path: Path) -> Path:
     return tmp_path / "rows.jsonl"
 
 
-def test_it_says_which_responses_did_not_pass_and_a_model_learns_from_none_of_them(
-    source: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_responses_that_did_not_pass(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def exported(to: str, *more: str) -> tuple[str, str]:
         out = str(source.parent / to)
         assert main(["export", str(source), "--to", to, "-o", out, "--overwrite", *more]) == 0

@@ -91,9 +91,7 @@ def search(page: Any, query: str, count: str) -> None:
 # Hostile rows.
 
 
-def test_a_hostile_row_runs_loads_and_breaks_nothing_and_is_shown_to_the_letter(
-    open_page: Open,
-) -> None:
+def test_a_hostile_row_runs_nothing_and_is_shown_to_the_letter(open_page: Open) -> None:
     page = open_page(ROWS)
     elements = "document.querySelectorAll('script, img, a, iframe, object, form, link').length"
     before = page.evaluate(elements)
@@ -366,9 +364,7 @@ def test_keys(open_page: Open) -> None:
     api.expect(page.get_by_role("dialog")).to_be_hidden()
 
 
-def test_everything_has_a_name_the_list_says_what_is_selected_and_the_focus_is_seen(
-    open_page: Open,
-) -> None:
+def test_names_selection_and_focus_for_assistive_tools(open_page: Open) -> None:
     page = open_page(numbered(60))
     page.keyboard.press("Tab")
     outline = "getComputedStyle(document.activeElement).outlineStyle"
@@ -389,9 +385,7 @@ def test_everything_has_a_name_the_list_says_what_is_selected_and_the_focus_is_s
     assert len(ids) == len(set(ids))
 
 
-def test_it_is_light_or_dark_as_the_system_is_until_somebody_switches(
-    open_page: Open, tmp_path: Path
-) -> None:
+def test_light_and_dark_follow_the_system_or_a_switch(open_page: Open, tmp_path: Path) -> None:
     paper = "getComputedStyle(document.body).backgroundColor"
     seen = {}
     for scheme, other in (("light", "dark"), ("dark", "light")):

@@ -138,9 +138,7 @@ def _changed(request: bytes) -> bytes:
     return (HEAD % 0).replace(b"200 OK", b"412 Precondition Failed")
 
 
-def test_a_download_that_is_cut_off_or_changes_is_never_used(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_half_a_download_is_never_used(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("boto3")
     replies = {
         "the GET is cut off": (partial(_half, len(BODY)), "Read|IncompleteRead|[Rr]etries"),
@@ -192,7 +190,7 @@ def test_a_data_set_of_the_hub_becomes_json_lines(folder: Path, cache: Path) -> 
     assert next(read(fetch(f"hf:{folder}:default:train")))["split"] == "train"
 
 
-def test_a_data_set_that_cannot_be_loaded_is_wrong_usage(
+def test_a_wrong_data_set_is_named(
     folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import datasets
@@ -231,9 +229,7 @@ def snapshot(folder: Path, monkeypatch: pytest.MonkeyPatch, names: list[str]) ->
     return files
 
 
-def test_a_model_of_the_hub_is_a_folder_if_it_is_complete(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_of_the_hub_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fetched() -> Path:
         return fetch("hf-model:org/tiny")
 

@@ -195,9 +195,7 @@ def test_a_part_that_is_cut_off_is_fetched_again(proxy: Proxy, folder: Path) -> 
     assert files(fetch(URI)) == FILES
 
 
-def test_a_new_version_that_is_cut_off_is_not_mixed_with_the_old(
-    proxy: Proxy, folder: Path
-) -> None:
+def test_half_a_new_version_is_not_mixed_with_the_old(proxy: Proxy, folder: Path) -> None:
     publish(folder, URI)
     for name in FILES:
         (folder / name).write_bytes(b"other")
@@ -211,9 +209,7 @@ def test_a_new_version_that_is_cut_off_is_not_mixed_with_the_old(
         fetch(URI)
 
 
-def test_an_object_that_is_not_what_was_published_is_refused(
-    client: Any, folder: Path, cache: Path
-) -> None:
+def test_an_object_that_was_changed_is_refused(client: Any, folder: Path, cache: Path) -> None:
     faults, said = [], "changed during the transfer|no such object"
     for name in ("config.json", "model.safetensors"):
         for body in (FILES[name][:-1], b"x" * len(FILES[name]), None):
@@ -234,9 +230,7 @@ def test_an_object_that_is_not_what_was_published_is_refused(
     assert left(cache) == []
 
 
-def test_an_object_that_changes_between_two_parts_is_refused(
-    client: Any, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_between_parts(client: Any, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     client.put_object(Bucket="models", Key="rows.bin", Body=bytes(200_000))
     monkeypatch.setattr(s3, "_CONCURRENCY", 1)
 
@@ -256,9 +250,7 @@ def fetching() -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
-def test_of_two_processes_that_fetch_the_same_one_downloads_and_a_killed_one_leaves_nothing(
-    proxy: Proxy, folder: Path, cache: Path
-) -> None:
+def test_one_of_two_processes_downloads(proxy: Proxy, folder: Path, cache: Path) -> None:
     publish(folder, URI)
     proxy.down, proxy.hold = 50_000, True
     process = fetching()
@@ -275,9 +267,7 @@ def test_of_two_processes_that_fetch_the_same_one_downloads_and_a_killed_one_lea
 
 
 @pytest.mark.parametrize("call", ["Path.rename", "local.shutil.copyfile"])
-def test_a_process_that_is_killed_while_it_publishes_here_loses_nothing(
-    folder: Path, tmp_path: Path, call: str
-) -> None:
+def test_a_kill_while_publishing_loses_nothing(folder: Path, tmp_path: Path, call: str) -> None:
     target = tmp_path / "far" / "folder"
     publish(folder, target, {"step": 1})
     (target.parent / ".mine.part").mkdir()
@@ -300,9 +290,7 @@ def test_a_process_that_is_killed_while_it_publishes_here_loses_nothing(
     assert list_published(target.parent)[0].note == {"step": 1}
 
 
-def test_what_another_process_is_publishing_here_is_not_removed(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_the_unfinished_work_of_another_process_stays(folder: Path, tmp_path: Path) -> None:
     target, inside = tmp_path / "far" / "folder", list[str]()
 
     def publish_other(_: int, __: int) -> None:
@@ -346,9 +334,7 @@ def test_a_transfer_stops_when_its_event_is_set(
 # Hostile, forbidden, wrong.
 
 
-def test_a_marker_that_is_malformed_or_leads_out_of_the_folder_is_refused(
-    client: Any, tmp_path: Path, cache: Path
-) -> None:
+def test_a_malformed_or_hostile_marker_is_refused(client: Any, tmp_path: Path, cache: Path) -> None:
     def marked(files: object) -> str:
         return json.dumps({"files": files})
 
@@ -406,9 +392,7 @@ def test_what_cannot_be_published_whole_is_refused_and_not_skipped(
     assert not (tmp_path / "target").exists()
 
 
-def test_the_objects_of_another_publisher_are_not_taken_for_ones_own(
-    client: Any, folder: Path
-) -> None:
+def test_objects_of_another_publisher_are_not_ours(client: Any, folder: Path) -> None:
     weights = bytes(len(FILES["model.safetensors"]))  # other content of the same size
 
     def overwrite(done: int, total: int) -> None:
@@ -451,9 +435,7 @@ def test_wrong_usage_is_said_in_one_line(client: Any, folder: Path, tmp_path: Pa
     assert files(folder) == FILES
 
 
-def test_a_permission_that_is_missing_is_named(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_permission_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("boto3")
     body = b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"
     head = b"HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
