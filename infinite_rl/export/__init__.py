@@ -1,7 +1,7 @@
 """Export: rows in the columns that a trainer reads, with a dataset card; and back.
 
     formats.py   the table of formats, one row a trainer, and the shape of their rows
-    card.py      the dataset card, with the columns' types
+    card.py      the dataset card, `card.md` filled in, with the columns' types
 
 `export` and `read_export` also take a `Format` that is in no table.
 """
