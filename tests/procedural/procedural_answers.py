@@ -13,6 +13,7 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction as F
 from functools import cache
 from itertools import combinations, count, permutations, product
@@ -40,38 +41,48 @@ PARTS = {
     "IN": IN,
     "UNIT": rf"(\d+) {IN}",
     "NUMBER": NUMBER,
+    "TERM": TERM,
     "EQUATION": rf"({TERM}) = ({TERM})",
     "MATRIX": r"\\begin{pmatrix} (.+?) \\end{pmatrix}",
     "Z": rf"(-?(?:{REAL} [-+] {IMAGINARY}|{IMAGINARY}|{REAL}))",
 }
 
 
+@dataclass
+class Pattern:
+    """What begins a line of the table, and the indented lines below it: more of a prompt by name."""
+
+    derive: Callable[..., Any]
+    words: re.Pattern[str]
+    slots: dict[str, str]
+
+
 @cache
-def patterns(family: str) -> list[tuple[re.Pattern[str], Callable[..., Any]]]:
-    """The patterns of a family in order, each with its kind."""
+def patterns(family: str) -> list[Pattern]:
+    """The patterns of a family in order."""
     text = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
-    lines = text.split(f"# {family}\n")[1].split("\n\n")[0].split("\n")
-    kinds = [line.partition(" ") for line in lines if line]
-    filled = [
-        (name, re.sub(r"{([A-Z]+)}", lambda part: PARTS[part[1]], pattern))
-        for name, _, pattern in kinds
-    ]
-    return [(re.compile(pattern), KINDS.get(name) or globals()[name]) for name, pattern in filled]
+    found: list[Pattern] = []
+    for line in filter(None, text.split(f"# {family}\n")[1].split("\n\n")[0].split("\n")):
+        name, _, words = line.strip().partition(" ")
+        words = re.sub(r"{([A-Z]+)}", lambda part: PARTS[part[1]], words)
+        if line.startswith("  "):
+            found[-1].slots[name] = words
+        else:
+            found.append(Pattern(KINDS.get(name) or globals()[name], re.compile(words), {}))
+    return found
 
 
 def agrees(family: str, prompt: str, answer: str) -> bool:
     """Whether the answer is that of the prompt."""
     uncapitalized = prompt[:1].lower() + prompt[1:]  # a given clause may begin the prompt
-    for pattern, derive in patterns(family):
-        if match := pattern.search(prompt) or pattern.search(uncapitalized):
-            groups = match.groupdict().items() or enumerate(match.groups())
-            found = {name: read(text) for name, text in groups if text is not None}
-            if match.groupdict():
-                expected = derive(
-                    prompt, **{str(name).rstrip("23"): x for name, x in found.items()}
-                )
-            else:
-                expected = derive(prompt, *found.values())
+    for pattern in patterns(family):
+        if match := pattern.words.search(prompt) or pattern.words.search(uncapitalized):
+            numbered = [read(text) for text in match.groups() if text is not None]
+            named = [(name.rstrip("23"), text) for name, text in match.groupdict().items()]
+            given = {name: read(text) for name, text in named if text is not None}
+            slots = {name: find(words, prompt, None) for name, words in pattern.slots.items()}
+            given |= {name: value for name, value in slots.items() if value is not None}
+            expected = pattern.derive(prompt, *([] if match.groupdict() else numbered), **given)
             if isinstance(expected, Mapping):
                 expected = chosen(prompt, expected)
             return bool(expected(answer)) if callable(expected) else same(answer, expected)
@@ -174,16 +185,13 @@ USED = (
 )
 
 
-def shares(prompt: str) -> Any:
+def shares(prompt: str, end: int = 0, size: int = 1) -> Any:
     left = F(1)
     parts = r"(\d+/\d+) of (the whole|what is left|the rest|what remains at)"
     for part, rest in re.findall(parts, prompt):
         left -= F(part) * (1 if rest == "the whole" else left)
     _, is_left = max((prompt.rfind(words), words in LEFT) for words in (*LEFT, *USED))
-    if end := find(r"comes to (\d+) \w+\.|In the end (\d+) \w+ make", prompt):
-        return end / left
-    size = find(r"(?:of|with|bakes) (?:a rope of )?(\d+) [a-z]+(?:\.| of water)", prompt, 1)
-    return (left if is_left else 1 - left) * size
+    return end / left if end else (left if is_left else 1 - left) * size
 
 
 END = r"(?=[\s,.;?]|$)"
@@ -218,11 +226,10 @@ KINDS |= {
 # --- linear
 
 
-def equation(prompt: str, left: str, right: str) -> Any:
+def equation(prompt: str, left: str, right: str, wanted: str | int = "") -> Any:
     x = letter(f"{left}{right}")
     low, high = (value(f"({left}) - ({right})", {x: F(n)}) for n in (0, 1))
-    wanted = rf"(?:value of|compute|What is|How large is) ({TERM})(?:[.?]|for that)"
-    return value(str(find(wanted, prompt, x)).strip(), {x: -low / (high - low)})
+    return value(str(wanted or x).strip(), {x: -low / (high - low)})
 
 
 AGES: Mapping[str, Callable[[int, int, int], bool]] = {
@@ -233,64 +240,44 @@ AGES: Mapping[str, Callable[[int, int, int], bool]] = {
 }
 
 
-def ages(prompt: str) -> Any:
-    years = find(r"In (\d+) years their|ages (\d+) years from now|After (\d+) more years", prompt)
-    total = find(
-        r"ages will add up to (\d+)|from now will be (\d+)|ages together make (\d+)", prompt
-    )
+def ages(prompt: str, years: int, total: int, name: str) -> Any:
     one, n, two, rule = next(
         (*m.groups(), rule) for p, rule in AGES.items() if (m := re.search(p, prompt))
     )
-    name = find(r"How old is (\w+) now|Find (\w+)'s present age|What is (\w+)'s age", prompt)
     now = total - 2 * years
     return only({one: a, two: now - a}[name] for a in range(now + 1) if rule(a, int(n), now - a))
 
 
-def fenced(prompt: str) -> Any:
-    factor = find(r"longer than (\d+) times|equals (\d+) widths|exceeds (\d+) times", prompt)
-    extra = find(r"is (\d+) m longer|plus another (\d+)|the width by (\d+)", prompt)
-    around = find(r"perimeter is (\d+)|covers (\d+) m\.|border is (\d+)", prompt)
+def fenced(prompt: str, factor: int, extra: int, around: int) -> Any:
     width = only(w for w in range(around) if 2 * (w + factor * w + extra) == around)
     length = factor * width + extra
     return {"width in metres": width, "length in metres": length, "area in square": width * length}
 
 
-def consecutive(prompt: str) -> Any:
-    [(size, kind)] = re.findall(
-        r"(\d+) (?:consecutive )?(integers|even integers|odd integers)", prompt
-    )
-    goal = find(r"is (-?\d+)\. Find|add up to (-?\d+)\.|gives (-?\d+)\.|sum equals (-?\d+)", prompt)
+def consecutive(prompt: str, size: int, kind: str, goal: int) -> Any:
     step = 1 if kind == "integers" else 2
     firsts = [n for n in range(-400, 400) if step == 1 or n % 2 == (kind == "odd integers")]
-    runs = [range(first, first + step * int(size), step) for first in firsts]
+    runs = [range(first, first + step * size, step) for first in firsts]
     run = only(run for run in runs if sum(run) == goal)
     return run[0] if "smallest" in prompt else run[-1]
 
 
-def plans(prompt: str, high: int, cheap: int) -> Any:
-    second = r"(?:\$(\d+) a \w+|no fixed fee but) (?:and )?\$(\d+) per [\w ]+?\.(?: |$)"
-    low, dear = (int(text or 0) for text in re.findall(second, prompt)[0])
+def plans(prompt: str, high: int, cheap: int, dear: int, low: int = 0) -> Any:
     n = only(n for n in range(2000) if high + cheap * n == low + dear * n)
     return high + cheap * n if re.search("What is the cost|Find the price", prompt) else n
 
 
-def splitting(prompt: str, a: str, b: str, c: str, f: int, m: int) -> Any:
-    total = find(r"(\d+) \w+(?:\.| are divided)", prompt)
-    who = find(r"How many does (\w+) have|What is (\w+)'s share|number that (\w+) gets", prompt)
+def splitting(prompt: str, a: str, b: str, c: str, f: int, m: int, total: int, who: str) -> Any:
     n = only(n for n in range(total) if n + f * n + n + m == total)
     return {a: n, b: f * n, c: n + m}[who]
 
 
-def pair_of_equations(prompt: str) -> Any:
+def pair_of_equations(prompt: str, wanted: str) -> Any:
     sides = [f"({left}) - ({right})" for left, right in re.findall(PARTS["EQUATION"], prompt)]
     x, y = sorted(set(re.findall(r"[a-z]", sides[0])))
     at = [[value(side, {x: F(a), y: F(b)}) for a, b in ((0, 0), (1, 0), (0, 1))] for side in sides]
     (c, a, b), (f, d, e) = [(-o, p - o, q - o) for o, p, q in at]
     point = {x: (c * e - f * b) / (a * e - b * d), y: (a * f - c * d) / (a * e - b * d)}
-    asks = (
-        r"(?:Give|Find|Determine|what is|State|Work out) (?:the ordered pair )?(.+?)(?: there|[.?])"
-    )
-    wanted = find(asks, prompt)
     if "ordered pair" in prompt:
         return tuple(point[name] for name in re.findall(r"[a-z]", wanted))
     return value(wanted, point)
@@ -305,11 +292,8 @@ def purchase(
 
 
 KINDS |= {
-    "taxi": lambda prompt, base, rate: only(
-        n
-        for n in range(500)
-        if base + rate * n - find(r"takes \$(\d+) off", prompt)
-        == find(r"pays \$(\d+)|bill is \$(\d+)|is billed \$(\d+)", prompt)
+    "taxi": lambda _, base, rate, paid, off=0: only(
+        n for n in range(500) if base + rate * n - off == paid
     ),
 }
 
@@ -370,17 +354,13 @@ def parameter(prompt: str, left: str, x: str, one: int) -> Any:
     return -b / a - one
 
 
-def sides(prompt: str) -> Any:
-    gap = find(r"is (\d+) m longer|differ by (\d+) m|length minus (\d+) m", prompt)
-    area = find(r"area (?:is )?(\d+) m\^2|covers (\d+) square", prompt)
+def sides(prompt: str, gap: int, area: int, asked: str) -> Any:
     width = only(w for w in range(1, area + 1) if w * (w + gap) == area)
-    asked = find(r"the (width|length|perimeter) (?:in metres|\(in m\)|measure)", prompt)
     return {"perimeter": 2 * (2 * width + gap), "width": width, "length": width + gap}[asked]
 
 
-def two_integers(prompt: str) -> Any:
-    gap, squares = find(r"that differ by (\d+)", prompt, 1), "sum of the squares" in prompt
-    goal = find(r"is (\d+)\. Find|equals (\d+)\?|Let (\d+) be", prompt)
+def two_integers(prompt: str, goal: int, gap: int = 1) -> Any:
+    squares = "sum of the squares" in prompt
     results = {n: n * n + (n + gap) ** 2 if squares else n * (n + gap) for n in range(1, 400)}
     low = only(n for n, result in results.items() if result == goal)
     return low if "smaller" in prompt else low + gap
@@ -402,19 +382,17 @@ KINDS |= {
 # --- rates
 
 
-def changed(prompt: str) -> Any:
+def changed(prompt: str, start: int = 0, end: int | str = 0) -> Any:
     factor = F(1)
     for up, down in re.findall(
         r"(?:rises by|goes up by|grows by|is raised by) (\d+)%|(?:falls by|drops by|shrinks by|is cut by) (\d+)%",
         prompt,
     ):
         factor *= F(100 + int(up or 0) - int(down or 0), 100)
-    if start := find(r" is (\d+) [a-z]+\. It ", prompt):
+    if start:
         change = re.search("changed in total|minus the start", prompt)
         return start * (factor - 1 if change else factor)
-    if end := find(r"Afterwards it is ([\d.]+)|is now ([\d.]+)|If ([\d.]+)", prompt):
-        return F(str(end).rstrip(".")) / factor
-    return 100 * (factor - 1)
+    return F(end) / factor if end else 100 * (factor - 1)
 
 
 def till(prompt: str, label: int) -> Any:
@@ -426,8 +404,8 @@ def till(prompt: str, label: int) -> Any:
     return label - current if re.search("below the label|minus the price paid", prompt) else current
 
 
-def trip(prompt: str) -> Any:
-    distance, hours = F(0), F(find(r"rests for (\d+) h", prompt))
+def trip(prompt: str, pause: int = 0) -> Any:
+    distance, hours = F(0), F(pause)
     for a, u, b, v in re.findall(r"(\d+) (km|h) (?:at|in) (\d+) (km/h|h)", prompt):
         x, y = F(a), F(b)
         legs = {("km", "km/h"): (x, x / y), ("h", "km/h"): (x * y, x), ("km", "h"): (x, y)}
@@ -435,25 +413,21 @@ def trip(prompt: str) -> Any:
     return distance / hours
 
 
-def meeting(prompt: str, fast: int, slow: int) -> Any:
-    gap = F(find(r"([\d.]+) km (?:apart|ahead)|lead of ([\d.]+) km", prompt))
-    hours = gap / (fast + slow if "apart" in prompt else fast - slow)
+def meeting(prompt: str, fast: int, slow: int, gap: int | str) -> Any:
+    hours = F(gap) / (fast + slow if "apart" in prompt else fast - slow)
     return hours * fast if re.search("How far|How many kilometres", prompt) else hours
 
 
-def account(prompt: str) -> Any:
-    capital, rate = F(find(r"\$(\d+)", prompt)), F(find(r"(\d+)%", prompt), 100)
-    total = capital
-    for _ in range(find(r"(\d+) years", prompt)):
-        total += (total if "compound" in prompt else capital) * rate
+def account(prompt: str, capital: int, percent: int, years: int) -> Any:
+    total = F(capital)
+    for _ in range(years):
+        total += (total if "compound" in prompt else capital) * F(percent, 100)
     return total - capital if re.search("(?:the|exact) interest", prompt) else total
 
 
-def together(prompt: str) -> Any:
-    listed = str(find(r"need these hours for a job: ([\d, ]+)\.", prompt, ""))
+def together(prompt: str, listed: str = "", head: int = 0) -> Any:
     alone = [int(n) for n in re.findall(r"in (\d+) h\b", prompt) or listed.split(", ")]
-    left = 1 - F(find(r"works for (\d+) h", prompt), alone[0])
-    return left / sum(F(1, hours) for hours in alone)
+    return (1 - F(head, alone[0])) / sum(F(1, hours) for hours in alone)
 
 
 def mixed(prompt: str) -> Any:
@@ -569,9 +543,7 @@ def written_in(prompt: str, n: int, base: int) -> Callable[[str], bool]:
 
 
 KINDS |= {
-    "power_residue": lambda prompt, base, exponent: (
-        base**exponent % find(r"(?:divided by|modulo|division by) (\d+)", prompt, 10)
-    ),
+    "power_residue": lambda _, base, exponent, m=10: base**exponent % m,
     "from_base": lambda prompt, text, base: sum(
         int(c) * base**i for i, c in enumerate(str(text)[::-1])
     ),
@@ -617,11 +589,11 @@ def moving(prompt: str, t: str) -> Any:
     return derivatives(str(t), "t", time)[2 if "acceleration" in prompt else 1]
 
 
-def tangent(prompt: str, t: str, at: int) -> Any:
+def tangent(prompt: str, t: str, at: int, x: int | None = None) -> Any:
     height, steep, *_ = derivatives(str(t), "x", at)
     if "y-axis" in prompt:
         return height - steep * at
-    if (x := find(r"height of the tangent at x = (-?\d+)", prompt, None)) is not None:
+    if x is not None:
         return height + steep * (x - at)
     return lambda answer: all(value(answer, x=F(n)) == height + steep * (n - at) for n in (0, 1, 5))
 
@@ -717,9 +689,8 @@ def rolled(prompt: str, dice: str) -> Any:
     return F(sum(holds(roll, s) for roll in rolls), len(rolls))
 
 
-def numerals(prompt: str, digits: str) -> Any:
-    own, least = set(re.findall(r"\d", digits)), find(r"not less than (\d+)", prompt)
-    places = find(r"with (\d) digits|of (\d) digits|number of (\d) different", prompt)
+def numerals(prompt: str, digits: str, places: int, least: int = 0) -> Any:
+    own = set(re.findall(r"\d", digits))
     return sum(
         set(str(n)) <= own
         and len(set(str(n))) == places
@@ -729,11 +700,16 @@ def numerals(prompt: str, digits: str) -> Any:
     )
 
 
-def handed_out(prompt: str, things: int = 0, boxes: int = 0) -> Any:
-    least = find(r"at least (\d)", prompt)
-    if "unknowns" in prompt:
-        boxes = len(re.findall(r"[a-f]", re.findall(r"with (.+?) = ", prompt)[0]))
-        things, least = find(r" = (\d+)", prompt), find(r"greater than (\d)", prompt, -1) + 1
+def handed_out(
+    prompt: str,
+    things: int = 0,
+    boxes: int = 0,
+    least: int = 0,
+    unknowns: str = "",
+    above: int = -1,
+) -> Any:
+    if unknowns:
+        boxes, least = len(re.findall(r"[a-f]", unknowns)), above + 1
 
     @cache
     def ways(left: int, boxes: int) -> int:
@@ -757,21 +733,19 @@ def seatings(n: int, kind: str) -> int:
     return found * math.factorial(n - 3)
 
 
-def faulty(prompt: str, share: int, one: int, two: int) -> Any:
+def faulty(prompt: str, share: int, one: int, two: int, asked: str = "") -> Any:
     """Of 10,000 parts."""
     bad = {"A": share * one, "B": (100 - share) * two}
-    total, asked = sum(bad.values()), find(r"which is faulty comes from \w+ ([AB])", prompt)
+    total = sum(bad.values())
     return F(bad[asked], total) if asked else F(total, 10**4)
 
 
 KINDS |= {
-    "wheel": lambda prompt, fields: (
+    "wheel": lambda prompt, fields, stake=0: (
         F(sum(int(a) * int(b) for a, b in re.findall(r"(\d+) points on (\d+)", prompt)), fields)
-        - find(r"stake of (\d+)", prompt)
+        - stake
     ),
-    "round_table": lambda prompt, n=0, others=0: seatings(
-        n or others + 3, find("(side by side|not beside|beside)", prompt, "seatings")
-    ),
+    "round_table": lambda _, n=0, others=0, kind="seatings": seatings(n or others + 3, kind),
 }
 
 # --- geometry: points as complex numbers, Heron's formula, trigonometry
@@ -971,10 +945,12 @@ def interpolated(prompt: str, a: int, b: int, c: int, *rest: int) -> Any:
     return of_terms(term, prompt)
 
 
-def endless(prompt: str, one: str, two: str = "", ratio: str = "", minus: str = "") -> Any:
+def endless(
+    prompt: str, one: str, two: str = "", ratio: str = "", minus: str = "", start: int = 0
+) -> Any:
     first = numbers(one)[0]
     factor = numbers(ratio)[0] if ratio else numbers(two or f"-{minus}")[0] / first
-    step, start = 2 if "odd numbers" in prompt else 1, find(r"after the (\d)", prompt)
+    step = 2 if "odd numbers" in prompt else 1
     return math.fsum(float(first * factor**k) for k in range(start, 250, step))
 
 
@@ -984,8 +960,7 @@ def periodic(prompt: str, whole: int, lead: int | str, block: int | str) -> Any:
     return F(int(f"{head}{block}") - int(head), scale)
 
 
-def fractions_added(prompt: str, top: int, gap: int) -> Any:
-    low, high = find(r"from k = (\d+)", prompt), find(r"from k = \d+ to (\d+)", prompt)
+def fractions_added(_: str, top: int, gap: int, low: int, high: int = 0) -> Any:
     if high:
         return sum(F(top, k * (k + gap)) for k in range(low, high + 1))
     # What is left after n terms lies between integrals of top/x^2.
@@ -1003,8 +978,7 @@ def limit(prompt: str, top: str, bottom: str) -> Any:
     return lambda answer: math.isclose(float(F(answer)), far, rel_tol=1e-6, abs_tol=1e-6)
 
 
-def power_sum(prompt: str, text: str) -> Any:
-    top = find(r"from 1 to (\w+)", prompt)
+def power_sum(_: str, text: str, top: int | str) -> Any:
     sums = {
         n: sum(value(text, k=F(k)) for k in range(1, n + 1))
         for n in (range(1, 7) if top == "n" else [top])
@@ -1123,14 +1097,14 @@ def eigenvalues(a: Any) -> set[float]:
     return {round(t, 6) for t in np.linalg.eigvals(a)}
 
 
-def one_matrix(prompt: str, *_: str) -> Any:
+def one_matrix(prompt: str, *_: str, n: int = 0, image: str = "", goal: str = "") -> Any:
     [a], det, square = matrices(prompt), np.linalg.det, lambda: a @ a
-    if n := find(r"A\^(\d+)", prompt):
+    if n:
         power = np.linalg.matrix_power(a, n)
         return power if "the power" in prompt else power.sum()
-    if image := find(r"image of the vector (\(.+?\))", prompt):
+    if image:
         return a @ vector(image)
-    if goal := find(r"the vector v with Av = (\(.+?\))", prompt):
+    if goal:
         return np.linalg.solve(a, vector(goal))
     return {
         "the determinant of A": lambda: det(a),
@@ -1153,13 +1127,13 @@ def one_matrix(prompt: str, *_: str) -> Any:
     }
 
 
-def equations(prompt: str) -> Any:
+def equations(prompt: str, unknown: str = "") -> Any:
     found = re.findall(r"((?:-?\d*[a-z](?: [-+] \d*[a-z])*)) = (-?\d+)", prompt)
     names = sorted(set(re.findall("[a-z]", "".join(left for left, _ in found))))
     zero = dict.fromkeys(names, F(0))
     rows = [[float(value(left, {**zero, name: F(1)})) for name in names] for left, _ in found]
     solution = np.linalg.solve(rows, [float(right) for _, right in found])
-    if unknown := find(r"the unknown (\w)", prompt):
+    if unknown:
         return solution[names.index(unknown)]
     return sum(solution) if "the sum " in prompt else solution
 
@@ -1171,9 +1145,8 @@ KINDS |= {
         "the trace of the product AB": np.trace(ab[0] @ ab[1]),
         "the commutator": lambda: ab[0] @ ab[1] - ab[1] @ ab[0],
     },
-    "singular": lambda prompt, a, b, c, k: (
-        F(find(r"pmatrix} (?:is|has the determinant) (-?\d+)", prompt) + b * c, a)
-        * (2 if f"2{k}" in prompt else 1)
+    "singular": lambda prompt, a, b, c, k, target=0: (
+        F(target + b * c, a) * (2 if f"2{k}" in prompt else 1)
     ),
     "vectors": lambda prompt, one, two: {
         "the vector ": find_sum(prompt, v := vector(one), w := vector(two)),
