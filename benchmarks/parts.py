@@ -126,7 +126,7 @@ def generation(quick: bool) -> Iterator[Line]:
     """Rows from a loopback server that takes a second for each answer, through the provider's own
     client, beside the same client's calls without all else: not judged, not written, not
     resumable. Folders of a run as they grow and are opened again."""
-    threads, rounds, most = (64, 1, 128) if quick else (256, 3, 2048)
+    threads, rounds, most = (64, 1, 64) if quick else (256, 3, 2048)
     paces: dict[str, list[loopback.Pace]] = {}
     with loopback.serving(latency_s=1.0) as base_url:
         for _ in range(rounds):
@@ -148,7 +148,7 @@ def generation(quick: bool) -> Iterator[Line]:
         what = f"{name}: {most:,} rows, {threads} at once"
         yield Line(what, "rows a second", rates[name], script, rates[peer], peer, "more")
         yield Line(what, "ms CPU a row", costs[name], script, costs[peer], peer, "less")
-    yield from _folder(2_000 if quick else 50_000, 1 if quick else 3)
+    yield from _folder(500 if quick else 50_000, 1 if quick else 3)
 
 
 def _folder(rows: int, rounds: int) -> Iterator[Line]:

@@ -12,45 +12,27 @@ from benchmarks.parts import NO_MATH_VERIFY, PARTS, generation
 from benchmarks.table import HEAD, Line, measured, page, scripts, shown
 
 
-def test_a_ratio_says_how_many_times_better_ours_is() -> None:
+def test_a_ratio_says_how_many_times_better_ours_is_where_both_can_be_compared() -> None:
     assert Line("", "ms", 2.0, "", 8.0, better="less").ratio == 4
     assert Line("", "a second", 2.0, "", 8.0, better="more").ratio == 0.25
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
+    for line in (
         Line("", "of 9", 9, "", 9),
         Line("", "ms", 2.0, "", NO_MATH_VERIFY, better="less"),
         Line("", "ms", "no data", "", 2.0, better="less"),
         Line("", "ms", 2.0, "", better="less"),
         Line("", "ms", 2.0, "", 0.0, better="more"),
-    ],
-)
-def test_where_two_figures_cannot_be_compared_there_is_no_ratio(line: Line) -> None:
-    assert line.ratio is None
+    ):
+        assert line.ratio is None
 
 
 def test_a_line_names_unit_peer_ratio_and_the_command_with_the_details() -> None:
     line = Line("a | b", "ms", 1.5, "sandbox", 30.0, "node -e", "less")
     cells = r"a \| b | ms | 1.50 | 30.0 (node -e) | 20.0 | `python -m benchmarks.sandbox`"
     assert str(line) == f"| {cells} |"
-
-
-def test_a_peer_that_is_not_installed_is_named_with_what_installs_it() -> None:
-    line = str(Line("x", "ms", 1.5, "s", NO_MATH_VERIFY, "Math-Verify", "less"))
-    assert "| Math-Verify not installed: pip install -e '.[math-verify]' |  |" in line
-
-
-def test_figures_have_three_digits_and_counts_are_whole() -> None:
-    figures = {
-        0: "0",
-        7369: "7,369",
-        0.01234: "0.0123",
-        1.234: "1.23",
-        12.34: "12.3",
-        1234.5: "1,234",
-    }
+    line = Line("x", "ms", 1.5, "s", NO_MATH_VERIFY, "Math-Verify", "less")
+    assert "| Math-Verify not installed: pip install -e '.[math-verify]' |  |" in str(line)
+    figures = {0: "0", 7369: "7,369", 0.01234: "0.0123", 1.234: "1.23", 12.34: "12.3"}
+    figures |= {1234.5: "1,234"}
     assert {value: shown(value) for value in figures} == figures
     assert shown("no data") == "no data"
 

@@ -110,13 +110,9 @@ COMMANDS = matches(r"^ *(infinite-rl .*)$")
 MENTIONS = matches(r"`(infinite-rl [^`]*)`")
 
 
-def test_most_pages_have_commands() -> None:
-    assert len(COMMANDS) >= 25
-    assert len(MENTIONS) >= 20
-    assert len({page for page, _ in COMMANDS}) >= 4
-
-
 def test_each_command_is_read_as_it_stands() -> None:
+    assert len(COMMANDS) >= 25 and len(MENTIONS) >= 20
+    assert len({page for page, _ in COMMANDS}) >= 4
     for page, line in COMMANDS:
         try:
             assert read(line.removeprefix("infinite-rl ")).verb
@@ -255,8 +251,3 @@ def test_the_pages_are_made_without_a_warning_and_have_every_public_name(tmp_pat
     named = dict(re.findall(r"`(\w+) <([\w.]+)>`", text))
     assert set(named) == set(infinite_rl.__all__) - {"__version__"}
     assert set(named.values()) <= there
-
-
-def test_every_public_name_says_what_it_is() -> None:
-    names = set(infinite_rl.__all__) - {"__version__"}
-    assert [name for name in names if not getattr(infinite_rl, name).__doc__] == []

@@ -23,7 +23,7 @@ from infinite_rl.prompts import (
 )
 from infinite_rl.run_examples import EXAMPLES, run_examples
 from infinite_rl.tasks import TASKS
-from infinite_rl.types import RewardFunctionScore, TaskType
+from infinite_rl.types import RewardFunctionScore
 
 TOML = pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
 ROOT = Path(__file__).parents[2]
@@ -58,9 +58,10 @@ def python(code: str) -> str:
 
 def test_importing_the_package_loads_nothing_else() -> None:
     code = (
-        "import sys, infinite_rl; print([m for m in sys.modules if m.startswith('infinite_rl.')])"
+        "import sys, infinite_rl; print([m for m in sys.modules if m.startswith('infinite_rl.')]);"
+        "infinite_rl.run_examples; print(callable(infinite_rl.run_examples))"  # not its module
     )
-    assert python(code) == "[]\n"
+    assert python(code) == "[]\nTrue\n"
 
 
 def test_layers_import_downwards_only() -> None:
@@ -209,78 +210,53 @@ def test_each_library_of_an_extra_has_a_command_that_needs_it() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("library", NEEDED)
 def test_without_a_library_one_line_names_the_extra_that_has_it(
-    refusals: dict[str, tuple[int, str]], library: str
+    refusals: dict[str, tuple[int, str]],
 ) -> None:
-    code, said = refusals[library]
-    extra = NEEDED[library].split(": ")[0]
-    line = said.splitlines()[-1]
-    assert code in (1, 2) and line.startswith("error: ")
-    assert line.endswith(f": pip install 'infinite-rl[{extra}]'")
-    assert "Traceback" not in said
+    for library, (code, said) in refusals.items():
+        extra, line = NEEDED[library].split(": ")[0], said.splitlines()[-1]
+        assert code in (1, 2) and line.startswith("error: "), library
+        assert line.endswith(f": pip install 'infinite-rl[{extra}]'"), library
+        assert "Traceback" not in said, library
 
 
-@pytest.mark.parametrize("name", infinite_rl.__all__)
-def test_every_public_name_is_there_and_documented(name: str) -> None:
-    thing = getattr(infinite_rl, name)
-    assert isinstance(thing, str) or thing.__doc__
-    assert name in dir(infinite_rl)
-
-
-def test_an_unknown_name_is_an_attribute_error() -> None:
+def test_every_public_name_is_there_and_documented() -> None:
+    for name in infinite_rl.__all__:
+        thing = getattr(infinite_rl, name)
+        assert isinstance(thing, str) or thing.__doc__, name
+        assert name in dir(infinite_rl)
     with pytest.raises(AttributeError, match="nonsense"):
         infinite_rl.nonsense  # noqa: B018 -- the access is the test
 
 
-def test_run_examples_stays_a_function_after_its_module_is_loaded() -> None:
-    code = "import infinite_rl; infinite_rl.run_examples; print(callable(infinite_rl.run_examples))"
-    assert python(code) == "True\n"
-
-
-def test_the_packaged_examples_pass(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_examples_pass_and_one_that_fails_is_noticed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert {path.stem for path in EXAMPLES.glob("*.md")} >= {"PYTHON", "JAVASCRIPT", "MATH"}
     assert run_examples()
     assert "3 of 3 examples pass" in capsys.readouterr().out
-
-
-def test_the_archived_examples_pass() -> None:
     assert run_examples(ROOT / "archive_examples")
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
+    assert not run_examples(tmp_path), "an empty folder is no pass"
+    for name, text in (
         ("MATH", "[PROMPT]\n1 + 1?\n[ANSWER]\n2\n[RESPONSE]\n<answer>3</answer>\n"),
         ("MATH", "[PROMPT]\n1 + 1?\n[ANSWER]\n2\n[RESPONSE]\nIt is 2.\n"),
         ("POEM", "[PROMPT]\np\n[ANSWER]\n2\n[RESPONSE]\n<answer>2</answer>\n"),
-    ],
-)
-def test_an_example_that_fails_is_noticed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
-) -> None:
-    (tmp_path / f"{name}.md").write_text(text, encoding="utf-8")
-    assert not run_examples(tmp_path)
-    assert name in capsys.readouterr().out
+    ):
+        (tmp_path / f"{name}.md").write_text(text, encoding="utf-8")
+        assert not run_examples(tmp_path)
+        assert name in capsys.readouterr().out
+        (tmp_path / f"{name}.md").unlink()
 
 
-def test_an_empty_folder_is_no_pass(tmp_path: Path) -> None:
-    assert not run_examples(tmp_path)
-
-
-def test_prompts_derive_from_the_task_table() -> None:
+def test_prompts_derive_from_the_task_table_and_ask_for_three_heads_and_one_tag() -> None:
     names = {*TASKS, *(task.family for task in TASKS.values())}
     assert set(TYPE_PROMPTS) == set(TASK_SYSTEM_PROMPTS) == names
     assert TASK_SYSTEM_PROMPTS["coding"] == TASKS["python"].system_prompt
-
-
-@pytest.mark.parametrize("task", TASKS.values(), ids=lambda task: task.name)
-def test_every_task_asks_for_the_three_heads_and_one_tag(task: TaskType) -> None:
-    prompt = task.system_prompt
-    for section in ("prompt", "answer", "response"):
-        assert header(section) in prompt
-    assert "<answer>" in prompt
-    assert "{{" not in prompt, "a template's braces must not reach the model"
+    for task in TASKS.values():
+        prompt = task.system_prompt
+        assert all(header(section) in prompt for section in ("prompt", "answer", "response"))
+        assert "<answer>" in prompt
+        assert "{{" not in prompt, "a template's braces must not reach the model"
 
 
 def test_a_request_shows_the_example_the_topic_and_what_exists() -> None:
