@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from inspect import cleandoc
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar, get_origin
 
 from typing_extensions import dataclass_transform
@@ -89,7 +88,7 @@ def fill(parser: argparse.ArgumentParser, verb: type[Verb]) -> None:
         text = "a YAML or JSON file with these keys, which flags override"
         nargs: dict[str, Any] = {} if verb.config_file.startswith("-") else {"nargs": "?"}
         parser.add_argument(verb.config_file, metavar="CONFIG", help=text, **nargs)
-    add_flags(parser, verb, verb.positional, verb.repeated, verb.aliases, verb.hidden)
+    _add_flags(parser, verb)
     text = f"print {verb.json_form} instead, for machines"
     parser.add_argument("--json", action="store_true", help=text)
     needed = [
@@ -106,18 +105,11 @@ def _usage(key: str, verb: type[Verb]) -> str:
     return f"[{word}]" if key in verb.defaults() else word
 
 
-def add_flags(
-    parser: argparse.ArgumentParser,
-    config: type[Config],
-    positional: Sequence[str] = (),
-    repeated: Sequence[str] = (),
-    aliases: Mapping[str, str] = MappingProxyType({}),
-    hidden: Sequence[str] = (),
-) -> None:
-    """Add an argument for each key of a config; `flag_values` reads them."""
-    texts, defaults = config.explained(), config.defaults()
-    for key, kind in config.kinds().items():
-        if key in hidden:
+def _add_flags(parser: argparse.ArgumentParser, verb: type[Verb]) -> None:
+    """Add an argument for each key of a verb; `flag_values` reads them."""
+    texts, defaults = verb.explained(), verb.defaults()
+    for key, kind in verb.kinds().items():
+        if key in verb.hidden:
             continue
         text = texts.get(key, "")
         if "(default: " not in text and str(defaults.get(key, "")) not in _NO_DEFAULT:
@@ -125,15 +117,15 @@ def add_flags(
             shown = ",".join(default) if isinstance(default, tuple) else default
             text += f" (default: {shown})"
         options: dict[str, Any] = {"help": text.replace("%", "%%")}
-        flags = [*filter(None, [aliases.get(key)]), f"--{key}"]
+        flags = [*filter(None, [verb.aliases.get(key)]), f"--{key}"]
         if kind is bool:
             parser.add_argument(*flags, action="store_true", **options)
             off = f"--no_{key}"
             parser.add_argument(off, dest=key, action="store_false", help=argparse.SUPPRESS)
-        elif key in positional:
+        elif key in verb.positional:
             options["nargs"] = "*" if get_origin(kind) is Sequence else "?"
             parser.add_argument(key, metavar=key.upper(), **options)
-        elif key in repeated:
+        elif key in verb.repeated:
             parser.add_argument(*flags, metavar="X", nargs="+", action="extend", **options)
         else:
             parser.add_argument(*flags, metavar=_metavar(kind), **options)
@@ -180,7 +172,13 @@ class RowsOut(Verb):
             UsageError: a file exists and `overwrite` is off; two are the same; one would be read
                 with the folder that it is in, or belongs to a run.
         """
+        from ..manifest import MANIFEST
+        from ..store import DATASET, FAILED, JOURNAL
+
         outputs = [file for file in files if file]
+        folders = [Path(each) for each in read if isinstance(each, str | Path) and each != ""]
+        # The folder of a run is read by its data set alone.
+        folders = [each for each in folders if each.is_dir() and not (each / DATASET).is_file()]
         for number, file in enumerate(outputs):
             if file.exists() and not self.overwrite:
                 raise UsageError(f"{file} is there already: --overwrite replaces it")
@@ -188,12 +186,16 @@ class RowsOut(Verb):
                 raise UsageError(
                     f"{file} cannot hold two things: name another file for one of them"
                 )
-            if _is_of_a_run(file):
+            in_run = any(file.with_name(name).exists() for name in (JOURNAL, MANIFEST))
+            if in_run and file.name in {DATASET, FAILED, JOURNAL, MANIFEST}:
                 raise UsageError(
                     f"{file} belongs to a run, which resumes from it: name another file"
                 )
-            for folder in read:
-                _refuse_inside(file, folder)
+            for folder in folders:
+                if folder.resolve() in file.resolve().parents:
+                    raise UsageError(
+                        f"{file} would be read with the files of {folder}: put it elsewhere"
+                    )
 
 
 class AsksModel(Verb):
@@ -238,21 +240,3 @@ class AsksModel(Verb):
         from ..providers.rate_limit import Limits
 
         return Limits(*limits)
-
-
-def _refuse_inside(file: Path, folder: object) -> None:
-    from ..store import DATASET
-
-    if not isinstance(folder, str | Path) or folder == "" or not Path(folder).is_dir():
-        return
-    if Path(folder).resolve() in file.resolve().parents and not Path(folder, DATASET).is_file():
-        raise UsageError(f"{file} would be read with the files of {folder}: put it elsewhere")
-
-
-def _is_of_a_run(file: Path) -> bool:
-    from ..manifest import MANIFEST
-    from ..store import DATASET, FAILED, JOURNAL
-
-    return file.name in {DATASET, FAILED, JOURNAL, MANIFEST} and any(
-        file.with_name(name).exists() for name in (JOURNAL, MANIFEST)
-    )

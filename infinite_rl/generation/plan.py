@@ -187,11 +187,11 @@ class Plan:
         return max(len(task.system_prompt) + len(task_request(task)) for task in self._every_task())
 
     def free_indices(self, family: str, filled: Collection[int]) -> Iterator[int]:
-        """Yield the indices of this plan's samples without a row, endless."""
-        if self.shard is None:
-            return free_indices(filled)
-        turn = max(1, len(self.tasks[family]))
-        return free_indices(filled, turn, self.shard.number, self.shard.count)
+        """Yield the indices of this plan's samples without a row, endless, lowest first."""
+        shard, turn = self.shard or Shard(0, 1, {}), max(1, len(self.tasks[family]))
+        turns = itertools.count(shard.number, shard.count)
+        indices = (number * turn + offset for number in turns for offset in range(turn))
+        return (index for index in indices if index not in filled)
 
     def settings(self) -> dict[str, object]:
         """Return the plan's part of the run settings: which rows, not how many."""
@@ -286,19 +286,6 @@ def split_total(total: int, weights: Mapping[str, float]) -> dict[str, int]:
     first = next(name for name, weight in weights.items() if weight > 0)
     targets[first] += total - sum(targets.values())
     return targets
-
-
-def free_indices(
-    filled: Collection[int], turn: int = 1, first: int = 0, step: int = 1
-) -> Iterator[int]:
-    """Yield the indices of samples without a row, endless, lowest first.
-
-    Turns are `turn` indices long; only turn number `first` and every `step`-th after it count.
-    """
-    indices = (
-        number * turn + offset for number in itertools.count(first, step) for offset in range(turn)
-    )
-    return (index for index in indices if index not in filled)
 
 
 def shard_folders(out_dir: Path, count: int) -> list[Path]:

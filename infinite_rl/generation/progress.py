@@ -24,6 +24,9 @@ from ..redact import redact
 LOG = "run.log"
 _MAX_BYTES = 4 * 2**20  # of one log file; one earlier file is kept beside it
 _MAX_CHARS, _MAX_READ = 500, 20_000  # of one line, and of its source text
+_OF_A_RUN = (
+    *("targets", "accepted", "rejected", "calls", "retries", "lost", "given_up", "stopped"),
+)
 _FROM_PROVIDER = ("model", "verify", "verify_model", "min_agreement")
 
 logger = logging.getLogger(__name__)
@@ -228,14 +231,7 @@ class RunManifest:
         run = {
             "began": self._began.isoformat(timespec="seconds"),
             "ended": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            "targets": progress.targets,
-            "accepted": dict(progress.accepted),
-            "rejected": dict(progress.rejected),
-            "calls": progress.calls,
-            "retries": dict(progress.retries),
-            "lost": progress.lost,
-            "given_up": progress.given_up,
-            "stopped": progress.stopped,
+            **{name: getattr(progress, name) for name in _OF_A_RUN},
         }
         totals = {
             "rows": {name: present[name] + progress.accepted[name] for name in progress.targets},

@@ -53,11 +53,11 @@ def generate(options: GenerateOptions) -> Progress:
         partial(log.write, "retry"),
     )  # fmt: skip
     kinds = procedural_kinds(options.level, options.families, plan)
-    queue = BatchQueue()
+    queue = BatchQueue() if options.batch else None
     clients = ModelClients.of(
         options.provider, str(options.model_name), options.verify_model, options.price,
         {**options.request_settings(), "base_url": options.base_url, **kinds}, policy,
-        structured=options.structured, defer=queue.add if options.batch else None,
+        structured=options.structured, defer=None if queue is None else queue.add,
         dry_run=options.dry_run,
     )  # fmt: skip
     solutions = options.verify or 0
@@ -72,7 +72,7 @@ def generate(options: GenerateOptions) -> Progress:
         longest, batch = options.max_output_tokens, options.batch
         budget = Budget(
             options.max_cost, prices, journal.spending, plan.prompt_chars, longest,
-            queue, room, batch=batch,
+            () if queue is None else queue, room, batch=batch,
         )  # fmt: skip
         progress = Progress(plan.targets, {family: store.counts[family] for family in plan.tasks})
         progress.lost, progress.spending = len(journal.lost), journal.spending
@@ -111,10 +111,10 @@ def generate(options: GenerateOptions) -> Progress:
             store, journal, budget, progress, stop, log,
         )  # fmt: skip
         with closing(log), _recorded(manifest, progress, policy, log):
-            if options.batch:
-                _run_batches(run, Batches(journal, clients), queue)
-            else:
+            if queue is None:
                 run.go()
+            else:
+                _run_batches(run, Batches(journal, clients), queue)
     return progress
 
 

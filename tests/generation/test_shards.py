@@ -7,6 +7,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -19,7 +20,13 @@ from sums import task
 
 from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
 from infinite_rl.files.logs import read_rows
-from infinite_rl.generation.plan import GenerateOptions, free_indices, shard_count, shard_folders
+from infinite_rl.generation.plan import (
+    GenerateOptions,
+    Plan,
+    Shard,
+    shard_count,
+    shard_folders,
+)
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generation.ray import (
     ShardedRun,
@@ -35,6 +42,7 @@ from infinite_rl.providers import DEFAULT_MODEL
 from infinite_rl.providers.rate_limit import Limits
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.store import DATASET, FAILED
+from infinite_rl.tasks import TASKS
 from infinite_rl.verification.certificate import reprove
 from infinite_rl.workers.ray_cluster import ActorPool, Reply
 
@@ -164,9 +172,11 @@ def test_judging_again_judges_the_shards_and_merges_them(tmp_path: Path) -> None
 
 def test_turns_rows_limits_and_dollars_are_shared_out(tmp_path: Path) -> None:
     """Each shard takes whole turns, so that none makes one kind only."""
-    dealt = [list(islice(free_indices({8}, 2, first, 3), 4)) for first in range(3)]
+    plan = Plan({"coding": [TASKS["python"], TASKS["javascript"]]}, {}, {})
+    thirds = [replace(plan, shard=Shard(number, 3, {})) for number in range(3)]
+    dealt = [list(islice(each.free_indices("coding", {8}), 4)) for each in thirds]
     assert dealt == [[0, 1, 6, 7], [2, 3, 9, 14], [4, 5, 10, 11]]
-    assert list(islice(free_indices({1}), 3)) == [0, 2, 3]
+    assert list(islice(plan.free_indices("coding", {1}), 3)) == [0, 2, 3]
     found = shares({"math": 5, "coding": 0}, [Counter(math=2), Counter(), Counter(coding=1)])
     targets = [(shard.targets["math"], shard.targets["coding"]) for shard in found]
     assert targets == [(4, 0), (2, 0), (1, 1)]
