@@ -168,52 +168,44 @@ class EveryReward(unittest.TestCase):
 
 class Coding(unittest.TestCase):
     def test_output_is_compared_on_a_ladder(self) -> None:
-        ladder: list[tuple[str, Any, float, bool]] = [
-            ("print('Hello')", "HELLO", 1.0, True),
-            ('print(\'{"b": 2, "a": 1}\')', '{"a": 1, "b": 2}', 1.0, True),
-            ("print(1.0)", 1, 1.0, True),
-            ("print('1.000000000001')", "1", 0.99, True),
-            ("print('a  b')", "a b", 0.95, True),
-            ("print('Result: 10')", "Result: 12", 0.9, False),
-            ("print(41)", "42", 0.5, False),
-        ]
-        for code, expected, correctness, passed in ladder:
+        ladder: dict[str, tuple[Any, float]] = {
+            "print('Hello')": ("HELLO", 1.0),
+            'print(\'{"b": 2, "a": 1}\')': ('{"a": 1, "b": 2}', 1.0),
+            "print(1.0)": (1, 1.0),
+            "print('1.000000000001')": ("1", 0.99),
+            "print('a  b')": ("a b", 0.95),
+            "print('Result: 10')": ("Result: 12", 0.9),
+            "print(41)": ("42", 0.5),
+        }
+        for code, (expected, correctness) in ladder.items():
             with self.subTest(code):
                 given = score("coding", fenced(code, "python"), expected)
-                self.assertEqual((given.correctness_score, given.passed), (correctness, passed))
+                self.assertEqual(given.correctness_score, correctness)
+                self.assertEqual(given.passed, correctness >= 0.95)
 
     def test_the_format_has_degrees(self) -> None:
         code = "print(40 + 2)"
-        degrees = [
-            (tagged(fenced(code, "python")), 1.0),
-            (tagged(code), 0.5),
-            (tagged(f"```python\n{code}"), 0.3),
-            (tagged("```python\nx"), 0.2),
-            (code, 0.0),
-        ]
-        for text, format_score in degrees:
+        degrees = {tagged(fenced(code, "python")): 1.0, tagged(code): 0.5, code: 0.0}
+        degrees |= {tagged(f"```python\n{code}"): 0.3, tagged("```python\nx"): 0.2}
+        for text, format_score in degrees.items():
             with self.subTest(text):
                 given = REWARD["coding"].compute_reward(text, "42")
                 self.assertEqual(given.format_score, format_score)
                 self.assertEqual(given.passed, format_score >= 0.3)
 
     def test_tests_checks_and_cases_are_run(self) -> None:
-        code = fenced("def f(x):\n    return x * x", "python")
-        self.assertTrue(score("coding", code, {"tests": ["assert f(2) == 4"]}).passed)
-        self.assertTrue(score("coding", code, '{"tests": ["assert f(2) == 4"]}').passed)
-        check = "def check(candidate):\n    assert candidate(3) == 9"
-        self.assertTrue(score("coding", code, {"tests": check, "entry_point": "f"}).passed)
+        code, check = fenced("def f(x):\n    return x * x", "python"), CHECKED.replace("2", "-2")
+        references: list[Any] = [TESTS, json.dumps(TESTS), {"tests": check, "entry_point": "f"}]
+        for reference in references:
+            self.assertTrue(score("coding", code, reference).passed, reference)
         cases = {"cases": [{"input": "3", "output": "9"}]}
         self.assertTrue(score("coding", fenced("print(int(input())**2)", "python"), cases).passed)
-
-    def test_an_empty_test_list_is_not_a_pass(self) -> None:
         self.assertEqual(score("coding", "f = abs", {"tests": []}).status, "unscored")
 
     def test_an_early_exit_is_not_a_pass(self) -> None:
         for code in ("import sys; sys.exit(0)", "import os; os._exit(0)", "print('passed')"):
             with self.subTest(code):
-                given = score("coding", fenced(code, "python"), {"tests": ["assert f(2) == 4"]})
-                self.assertEqual(given.status, "failed")
+                self.assertEqual(score("coding", fenced(code, "python"), TESTS).status, "failed")
 
     def test_javascript_is_a_language_of_the_call_or_of_the_object(self) -> None:
         code = fenced("console.log([1, 2].map(x => x * 21)[1])", "javascript")
@@ -221,22 +213,18 @@ class Coding(unittest.TestCase):
         reward = CodingRewardFunction()
         reward.set_language("javascript")
         self.assertTrue(reward.compute_reward(tagged(code), 42).passed)
-
-    def test_another_language_is_a_value_error(self) -> None:
         with self.assertRaises(ValueError):
-            CodingRewardFunction().set_language("ruby")
+            reward.set_language("ruby")
 
 
 class Math(unittest.TestCase):
-    def test_forms_of_one_value_are_equal(self) -> None:
-        for answer, gold in [("1/2", "0.5"), (r"\frac{1}{2}", "1/2"), ("x = 5", "5"), ("$5", 5)]:
+    def test_forms_of_one_value_are_equal_and_other_values_are_not(self) -> None:
+        equal = [("1/2", "0.5"), (r"\frac{1}{2}", "1/2"), ("x = 5", "5"), ("$5", 5)]
+        others = [("3x", "3y"), ("2 or 3", "2"), ("5-", "5"), ("ten hours", "11")]
+        for answer, gold in equal + others:
             with self.subTest(answer=answer, gold=gold):
-                self.assertTrue(score("math", answer, gold).passed)
-
-    def test_other_values_are_not(self) -> None:
-        for answer, gold in [("3x", "3y"), ("2 or 3", "2"), ("5-", "5"), ("ten hours", "11")]:
-            with self.subTest(answer=answer, gold=gold):
-                self.assertFalse(score("math", answer, gold).passed)
+                passed = score("math", answer, gold).passed
+                self.assertEqual(passed, (answer, gold) in equal)
 
 
 class Table(unittest.TestCase):
