@@ -65,10 +65,7 @@ PARTS: Mapping[str, Part] = {
     "comparison": Part(["infinite_rl.reward_functions.compare"], ["test_compare.py"]),
     "decision": Part(
         [f"{_MATHS}.equivalence", f"{_MATHS}.canonicalize"],
-        [
-            *("test_math_pairs.py", "test_math_golds.py"),
-            *("test_math_verify.py", "test_math_reward.py", "test_math_algebra.py"),
-        ],
+        [f"test_math_{name}.py" for name in ("pairs", "verify", "reward", "algebra")],
     ),
     "store": Part(
         ["infinite_rl.store", "infinite_rl.files.logs", "infinite_rl.files.atomic"],

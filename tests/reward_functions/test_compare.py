@@ -29,24 +29,23 @@ def test_a_wrong_output_never_passes(actual: str, expected: str) -> None:
         assert match.score < 0.95
 
 
-def test_the_similarity_ratio_grows_with_what_is_right() -> None:
-    assert compare("", "text").score == 0.0
-    assert 0.0 < compare("world hello", "hello world").score < 0.6
-    assert 0.5 < compare("3.14", "3.14159").score < 0.99
-    assert compare("41", "42").score == 0.5
-    assert compare("Result: 10", "Result: 12").score == 0.9
+@tables
+def test_a_similarity_lies_between_two_bounds(
+    actual: str, expected: str, low: float, high: float
+) -> None:
+    assert low <= compare(actual, expected).score <= high
 
 
-def test_the_similarity_of_long_texts_counts_their_common_ends() -> None:
+def test_the_similarity_of_long_texts_counts_their_ends_and_two_hundred_characters() -> None:
     same = "x" * 5_000
     assert compare(same + "1" + same, same + "2" + same).score == 0.94
-    assert compare("a" * 1_000 + same, "b" * 1_000 + same).score == pytest.approx(5 / 6)
-    assert compare(same + "a" * 1_000, same + "b" * 1_000).score == pytest.approx(5 / 6)
+    for one, other in (
+        ("a" * 1_000 + same, "b" * 1_000 + same),
+        (same + "a" * 999, same + "b" * 999),
+    ):
+        assert compare(one, other).score == pytest.approx(5 / 6, abs=1e-3)
     one, other = "a" * 150 + "x" * 300, "x" * 450
     assert compare(one, other).score == compare(other, one).score == pytest.approx(300 / 450)
-
-
-def test_of_what_differs_in_long_texts_two_hundred_characters_count() -> None:
     assert compare("ab" * 150, "ba" * 150).score == pytest.approx(199 / 300)
 
 

@@ -1,15 +1,18 @@
-"""The program in a completion: tags, fences, `[DONE]`, and where a base model's code ends."""
+"""The program in a completion, where a base model's code ends, and tests that only call it."""
 
 from __future__ import annotations
 
 import pytest
 
+from infinite_rl.reward_functions.coding.plain_calls import are_plain_calls
 from infinite_rl.reward_functions.coding.programs import (
     Excerpt,
     definition,
     program_in,
     until_complete,
 )
+from infinite_rl.reward_functions.coding.reference import Tests
+from infinite_rl.sandbox.executor import RewardExecutor
 from tests.support.labelled import Tables
 
 tables = Tables(__file__)
@@ -99,3 +102,28 @@ def test_a_long_chain_of_definitions_is_followed_in_one_pass() -> None:
     assert until_complete(text, ["f"]) == text
     backwards = "".join(f"def a{n}(): return a{n - 1}\n" for n in range(1, 20_001))
     assert until_complete(f"def f(x): return a20000\n{backwards}", ["f"]).count("def") == 20_001
+
+
+# -- tests that only call the program: which ones are known to, without a run ---------------------
+
+
+@tables
+def test_plain_calls_are_known_and_fail_without_a_program(language: str, text: str) -> None:
+    assert are_plain_calls(Tests((text,)), language)
+    (result,) = RewardExecutor().execute("", language, tests=[text]).tests
+    assert not result.passed and ("NameError" in result.message or "Reference" in result.message)
+
+
+# Each passes without a program, cannot run, looks at more than values, or leaves the call out.
+@tables
+def test_everything_else_is_for_a_run_to_show(language: str, text: str) -> None:
+    assert not are_plain_calls(Tests((text,)), language)
+
+
+def test_one_test_that_is_no_plain_call_decides_for_all() -> None:
+    assert not are_plain_calls(Tests(("assert f(1)", "import numpy")), "python")
+    assert not are_plain_calls(Tests(("assert f(1)",), setup="f = abs"), "python")
+    assert not are_plain_calls(Tests(("def check(f): assert f(1)",), entry_point="f"), "python")
+    assert not are_plain_calls(Tests(()), "python")
+    assert not are_plain_calls(Tests(("assert f(1)",)), "cobol")
+    assert not any(are_plain_calls(Tests(("(" * 3000,)), each) for each in ("python", "javascript"))
