@@ -1,7 +1,7 @@
 """The engine that all guests share: its settings, threads, clock, and cache of compiled code.
 
-A guest loads its WebAssembly with `load_module` or `load_component`, gives each run a
-`fresh_store`, and calls into it inside `shielded`, `with deadline(store, seconds)`.
+A guest loads its WebAssembly with `load_compiled`, gives each run a `fresh_store`, and calls into
+it inside `shielded`, `with deadline(store, seconds)`.
 
 There are two engines, `ENGINE` and `METERED`. The second counts instructions, which slows down the
 code that it compiles, and is used only for runs with `Limits.fuel`.
@@ -107,11 +107,6 @@ _handlers = {
 }
 for _number, _handler in _handlers.items():
     _libc.sigaction(_number, None, _handler)
-
-
-def _restore_handlers() -> None:
-    for number, handler in _handlers.items():
-        _libc.sigaction(number, handler, None)
 
 
 # --- threads -----------------------------------------------------------------------------------
@@ -234,7 +229,10 @@ class _Ticker:
         with self._wake:
             if self._running == 0:
                 self._ticked_at = time.monotonic()
-                self._start()
+                if self._thread is None:
+                    self._thread = threading.Thread(None, self._tick, "wasm-clock", daemon=True)
+                    self._thread.start()
+                self._wake.notify()
             else:
                 self._catch_up()
             self._running += 1
@@ -243,12 +241,6 @@ class _Ticker:
         finally:
             with self._wake:
                 self._running -= 1
-
-    def _start(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._tick, name="wasm-clock", daemon=True)
-            self._thread.start()
-        self._wake.notify()
 
     def _catch_up(self) -> None:
         ticks = int((time.monotonic() - self._ticked_at) / TICK_S)
@@ -297,7 +289,8 @@ def deadline(store: Store, timeout_s: float) -> Iterator[None]:
     """
     if not getattr(_here, "is_runner", False):
         raise SandboxError("a guest must be called inside `shielded`")
-    _restore_handlers()
+    for number, handler in _handlers.items():
+        _libc.sigaction(number, handler, None)
     with _ticker.running():
         store.set_epoch_deadline(deadline_ticks(timeout_s))
         yield
@@ -308,18 +301,17 @@ def deadline(store: Store, timeout_s: float) -> Iterator[None]:
 _loaded: dict[tuple[Runtime, bool], Module | Component] = {}
 
 
-def load_module(runtime: Runtime, is_metered: bool = False) -> Module:
-    """Return the runtime's core module, compiled once per machine and shared by all threads.
+def load_compiled(runtime: Runtime, kind: type[Compiled], is_metered: bool = False) -> Compiled:
+    """Return the runtime's `Module` or `Component`, compiled once per machine.
 
-    It belongs to `METERED` or to `ENGINE`. Raises `RuntimeMissing` if the file is absent or does
-    not have the recorded hash.
+    All threads share it. It belongs to `METERED` or to `ENGINE`. Raises `RuntimeMissing` if the
+    file is absent or does not have the recorded hash.
     """
-    return _load(runtime, Module, is_metered)
-
-
-def load_component(runtime: Runtime, is_metered: bool = False) -> Component:
-    """Return the runtime's component; otherwise as `load_module`."""
-    return _load(runtime, Component, is_metered)
+    with _loading:
+        code = _loaded.get((runtime, is_metered))
+        if not isinstance(code, kind):
+            code = _loaded[runtime, is_metered] = _from_cache(runtime, kind, is_metered)
+        return code
 
 
 def is_compiled(runtime: Runtime) -> bool:
@@ -334,14 +326,6 @@ def is_compiled(runtime: Runtime) -> bool:
     )
 
 
-def _load(runtime: Runtime, kind: type[Compiled], is_metered: bool) -> Compiled:
-    with _loading:
-        code = _loaded.get((runtime, is_metered))
-        if not isinstance(code, kind):
-            code = _loaded[runtime, is_metered] = _from_cache(runtime, kind, is_metered)
-        return code
-
-
 def _from_cache(runtime: Runtime, kind: type[Compiled], is_metered: bool) -> Compiled:
     engine = engine_for(is_metered)
     source, digest = runtime_file(runtime), recorded_hash(runtime)
@@ -349,7 +333,8 @@ def _from_cache(runtime: Runtime, kind: type[Compiled], is_metered: bool) -> Com
     if folder is None:
         return kind.deserialize(engine, _compile(source, digest, kind, is_metered))
     key = _key(runtime, digest, is_metered)
-    with _locked(folder / f"{key}.lock"):
+    with (folder / f"{key}.lock").open("w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # others that need the same code wait for the cache
         cached = _find(folder, key, kind, engine)
         if cached is not None:
             return cached
@@ -420,14 +405,6 @@ def _is_private(path: Path) -> bool:
     status = path.lstat()
     kind_fits = stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)
     return kind_fits and status.st_uid == os.geteuid() and not status.st_mode & 0o022
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """One process compiles; others that need the same code wait for the cache."""
-    with path.open("w", encoding="ascii") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _find(folder: Path, key: str, kind: type[Compiled], engine: Engine) -> Compiled | None:

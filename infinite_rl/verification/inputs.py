@@ -10,7 +10,6 @@ import ast
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..reward_functions.coding.reference import Calls, Cases, Reference, Tests
@@ -93,37 +92,27 @@ def _key(call: CallInput) -> str:
     return repr((call.name, call.args, sorted(call.kwargs.items())))
 
 
-@dataclass(frozen=True)
-class _Group:
-    """The calls of one function with the same parameters."""
-
-    calls: Sequence[CallInput]
-
-    def values(self, parameter: int | str) -> list[Any]:
-        return [_argument(call, parameter) for call in self.calls]
-
-
 def _argument(call: CallInput, parameter: int | str) -> Any:
     return call.args[parameter] if isinstance(parameter, int) else call.kwargs[parameter]
 
 
-def _by_signature(calls: Sequence[CallInput]) -> list[_Group]:
+def _by_signature(calls: Sequence[CallInput]) -> list[list[CallInput]]:
     groups: dict[tuple[object, ...], list[CallInput]] = {}
     for call in calls:
         if call.args or call.kwargs:
             signature = (call.name, len(call.args), *sorted(call.kwargs))
             groups.setdefault(signature, []).append(call)
-    return [_Group(group) for group in groups.values()]
+    return list(groups.values())
 
 
-def _changed_call(group: _Group, chance: random.Random) -> CallInput:
+def _changed_call(group: Sequence[CallInput], chance: random.Random) -> CallInput:
     """A call with some arguments changed, and some copied from another call."""
-    base, within = chance.choice(group.calls), True
+    base, within = chance.choice(group), True
     parameters: list[int | str] = [*range(len(base.args)), *base.kwargs]
     chosen = chance.choice(parameters)
     new: dict[int | str, Any] = {}
     for parameter in parameters:
-        seen = group.values(parameter)
+        seen = [_argument(call, parameter) for call in group]
         value = _argument(base, parameter)
         if parameter == chosen or chance.random() < 0.3:
             value = _changed(value, seen, chance)

@@ -83,17 +83,20 @@ def test_a_guest_is_not_called_on_a_thread_whose_stack_may_be_too_small() -> Non
 def test_compiled_code_is_kept_and_used_again(
     runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = engine.load_module(runtime)
-    assert engine.load_module(runtime) is module
+    module = engine.load_compiled(runtime, Module)
+    assert engine.load_compiled(runtime, Module) is module
     assert len(compiled(tmp_path)) == 1
     forget_and_forbid_compiling(monkeypatch)
-    assert engine.load_module(runtime) is not module
+    assert engine.load_compiled(runtime, Module) is not module
 
 
 def test_code_that_counts_instructions_is_compiled_and_kept_apart(
     runtime: Runtime, tmp_path: Path
 ) -> None:
-    plain, metered = engine.load_module(runtime), engine.load_module(runtime, is_metered=True)
+    plain, metered = (
+        engine.load_compiled(runtime, Module),
+        engine.load_compiled(runtime, Module, is_metered=True),
+    )
     assert plain is not metered
     assert len(compiled(tmp_path)) == 2
     with pytest.raises(WasmtimeError):
@@ -101,36 +104,36 @@ def test_code_that_counts_instructions_is_compiled_and_kept_apart(
 
 
 def test_the_cache_is_private(runtime: Runtime, tmp_path: Path) -> None:
-    engine.load_module(runtime)
+    engine.load_compiled(runtime, Module)
     assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700
     assert compiled(tmp_path)[0].stat().st_mode & 0o777 == 0o600
 
 
 def test_a_damaged_file_is_compiled_again(runtime: Runtime, tmp_path: Path) -> None:
-    engine.load_module(runtime)
+    engine.load_compiled(runtime, Module)
     path = compiled(tmp_path)[0]
     good = path.read_bytes()
     path.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
     engine._loaded.clear()
-    engine.load_module(runtime)
+    engine.load_compiled(runtime, Module)
     assert compiled(tmp_path)[0].read_bytes() == good
 
 
 def test_a_file_that_others_can_write_is_not_loaded(
     runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine.load_module(runtime)
+    engine.load_compiled(runtime, Module)
     compiled(tmp_path)[0].chmod(0o622)
     forget_and_forbid_compiling(monkeypatch)
     with pytest.raises(TypeError):  # it went to the compiler, which the test has taken away
-        engine.load_module(runtime)
+        engine.load_compiled(runtime, Module)
 
 
 def test_a_folder_that_others_can_write_is_not_used(runtime: Runtime, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     cache.mkdir()
     cache.chmod(0o777)
-    engine.load_module(runtime)
+    engine.load_compiled(runtime, Module)
     assert list(cache.iterdir()) == []
 
 
@@ -139,12 +142,12 @@ def test_a_cache_that_cannot_be_made_is_done_without(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("INFINITE_RL_CACHE", str(tmp_path / "file" / "cache"))
-    assert isinstance(engine.load_module(runtime), Module)
+    assert isinstance(engine.load_compiled(runtime, Module), Module)
     assert (tmp_path / "file").read_bytes() == b""
 
 
 def test_code_unused_for_a_month_leaves_the_cache(runtime: Runtime, tmp_path: Path) -> None:
-    engine.load_module(runtime)
+    engine.load_compiled(runtime, Module)
     old = compiled(tmp_path)[0].with_name(f"tiny-{'0' * 24}-{'0' * 32}.cwasm")
     recent, other = (old.with_name(name) for name in ("tiny-recent.cwasm", "other-old.cwasm"))
     for path in (old, recent, other):
@@ -157,7 +160,7 @@ def test_code_unused_for_a_month_leaves_the_cache(runtime: Runtime, tmp_path: Pa
 
 
 def test_compiling_one_build_does_not_wait_for_another(runtime: Runtime, tmp_path: Path) -> None:
-    engine.load_module(runtime)
+    engine.load_compiled(runtime, Module)
     lock = compiled(tmp_path)[0].name.rsplit("-", 1)[0]
     assert [path.name for path in (tmp_path / "cache").glob("*.lock")] == [f"{lock}.lock"]
 
@@ -165,13 +168,13 @@ def test_compiling_one_build_does_not_wait_for_another(runtime: Runtime, tmp_pat
 def test_another_file_than_the_one_built_is_refused(runtime: Runtime, tmp_path: Path) -> None:
     (tmp_path / "tiny.wasm").write_bytes(TINY + b"\0")
     with pytest.raises(RuntimeMissing, match="not the file that was built"):
-        engine.load_module(runtime)
+        engine.load_compiled(runtime, Module)
 
 
 def test_a_missing_file_names_the_ways_out(runtime: Runtime, tmp_path: Path) -> None:
     (tmp_path / "tiny.wasm").unlink()
     with pytest.raises(RuntimeMissing, match=r"build_wasm\.sh.*RUNTIME_RELEASE_TAG"):
-        engine.load_module(runtime)
+        engine.load_compiled(runtime, Module)
 
 
 def test_a_hash_that_is_not_pinned_is_read_from_its_record(
@@ -180,7 +183,7 @@ def test_a_hash_that_is_not_pinned_is_read_from_its_record(
     unpinned = Runtime("tiny", (), "tiny.wasm", "", "")
     (tmp_path / "tiny.wasm.sha256").write_text(f"# a note\n{runtime.sha256}  tiny.wasm\n")
     assert runtimes.recorded_hash(unpinned) == runtime.sha256
-    engine.load_module(unpinned)
+    engine.load_compiled(unpinned, Module)
 
 
 def test_a_missing_record_is_a_missing_runtime(runtime: Runtime) -> None:
@@ -194,7 +197,7 @@ def _status_of_a_loop() -> str:
 
 def _compiles(runtime: Runtime) -> bool:
     engine._loaded.clear()
-    return engine.load_module(runtime) is not None
+    return engine.load_compiled(runtime, Module) is not None
 
 
 def test_deadlines_hold_in_a_forked_child() -> None:

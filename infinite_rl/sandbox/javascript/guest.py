@@ -14,11 +14,11 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
-from wasmtime import FuncType, Linker, Trap, TrapCode, WasmtimeError
+from wasmtime import FuncType, Linker, Module, Trap, TrapCode, WasmtimeError
 
 from ...errors import SandboxError
 from ...types import Execution, ExecutionStatus, Program, TestResult
-from ..engine import deadline, deadline_ticks, engine_for, fresh_store, load_module, shielded
+from ..engine import deadline, deadline_ticks, engine_for, fresh_store, load_compiled, shielded
 from ..runtimes import (
     FUEL_EPOCH_NS,
     FUEL_PER_NS,
@@ -55,7 +55,7 @@ class JavaScriptGuest:
     """
 
     def __init__(self, is_metered: bool = False) -> None:
-        module = load_module(runtime_named("javascript"), is_metered)
+        module = load_compiled(runtime_named("javascript"), Module, is_metered)
         # Host functions are shared by all runs; each thread runs one program at a time.
         self._thread = threading.local()
         self._verdicts = Verdicts()

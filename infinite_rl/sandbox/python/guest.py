@@ -13,11 +13,11 @@ from pathlib import PurePosixPath
 from typing import Any, NoReturn
 
 from wasmtime import ExitTrap, Store, Trap, WasiConfig, WasmtimeError
-from wasmtime.component import Func, Linker, Record
+from wasmtime.component import Component, Func, Linker, Record
 
 from ...errors import SandboxError, UsageError
 from ...types import Execution, ExecutionStatus, Program, TestResult
-from ..engine import deadline, engine_for, fresh_store, load_component, shielded
+from ..engine import deadline, engine_for, fresh_store, load_compiled, shielded
 from ..runtimes import (
     FUEL_EPOCH_NS,
     FUEL_PER_NS,
@@ -185,7 +185,7 @@ class PythonGuest:
 
     def __init__(self, is_metered: bool = False, is_seeded: bool = False) -> None:
         self._engine = engine_for(is_metered)
-        self._component = load_component(runtime_named("python"), is_metered)
+        self._component = load_compiled(runtime_named("python"), Component, is_metered)
         self._current = threading.local()  # the session of the run on this thread
         self._plans: dict[tuple[tuple[str, ...], str, str], _Plan] = {}
         self._making = threading.Lock()
