@@ -109,7 +109,7 @@ class Program:
     `setup` runs after the code and before the tests, for example the imports that they need.
 
     With `expected`, each of `tests` is an expression, and passes if its value equals the JSON value
-    at the same index (see `runtimes/json_values.py`). Tests can import the program as `solution`,
+    at the same index (see `sandbox/json_values.py`). Tests can import the program as `solution`,
     as `main`, and by the name of its `file`, for example "bank.py".
     """
 

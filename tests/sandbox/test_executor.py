@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import threading
+from functools import partial
 from typing import Any, ClassVar
 
 import pytest
 
-from infinite_rl.errors import UsageError
 from infinite_rl.runtimes import Limits
 from infinite_rl.sandbox.executor import Executor, RewardExecutor
 from infinite_rl.types import Execution, Program, TestResult
-from tests.support.labelled import Tables
+from tests.support.labelled import Tables, assert_none, unlike
 
 tables = Tables(__file__)
 
@@ -75,16 +74,38 @@ def test_with_fuel_the_seed_is_zero_unless_it_is_given(echo: Echo) -> None:
     assert [limits.seed for _, limits in echo.calls] == [0, None]
 
 
-@pytest.mark.parametrize("value", [0, -1, float("nan"), "5", True])
-def test_fuel_that_is_no_positive_number_is_refused(value: Any) -> None:
-    with pytest.raises(UsageError, match="fuel"):
-        RewardExecutor(fuel=value)
+def test_wrong_usage_is_refused_in_one_line(echo: Echo) -> None:
+    run: Any = RewardExecutor(runtimes={"echo": echo}).execute
+    batch: Any = RewardExecutor(runtimes={"echo": echo}).batch_run
 
+    def many(program: Any, **options: Any) -> list[Execution]:
+        return list(RewardExecutor().execute_many([program] * 4, "python", **options))
 
-@pytest.mark.parametrize("value", [1.5, "5", True])
-def test_a_seed_that_is_no_whole_number_is_refused(value: Any) -> None:
-    with pytest.raises(UsageError, match="seed"):
-        RewardExecutor().execute("", "python", seed=value)
+    numbers = [0, -1, float("nan"), float("inf"), "5", None, True]
+    limits = [(name, value) for name in ("timeout", "memory_limit_mb") for value in numbers]
+    limits += [(name, value) for name in ("output_limit", "code_limit") for value in numbers]
+    limits += [("fuel", value) for value in (0, -1, float("nan"), "5", True)]
+    fields: list[dict[str, Any]] = [{"tests": [1]}, {"tests": 5}, {"tests": "x"}]
+    fields += [{"setup": 5}, {"entry_point": 5}]
+    assert_none(
+        unlike(
+            [
+                *((each[0], partial(RewardExecutor, **dict([each]))) for each in limits),
+                *(("seed", partial(run, "", "python", seed=value)) for value in (1.5, "5", True)),
+                *(("text", partial(run, "x = 1", "python", **wrong)) for wrong in fields),
+                *(("text", partial(many, Program("x = 1", **wrong))) for wrong in fields),
+                ("timeout", partial(run, "", "echo", timeout=0)),
+                ("tests", partial(run, "", "echo", tests="assert True")),
+                ("text", partial(run, None, "echo")),
+                *(("text", partial(batch, [None] * count, "python")) for count in (1, 5)),
+                ("threads", partial(batch, ["x"], "echo", threads=0)),
+                ("not one text", partial(batch, "print(1)", "python")),
+                ("must be a Program", partial(many, "print(1)")),
+                *(("whole", partial(many, Program("1"), threads=count)) for count in (0.5, 1.5)),
+                *(("whole", partial(many, Program("1"), workers=count)) for count in (0.5, 1.5)),
+            ]
+        )
+    )
 
 
 @pytest.mark.parametrize("language", ["python", "javascript"])
@@ -93,36 +114,6 @@ def test_fuel_and_seed_hold_in_worker_processes(language: str) -> None:
     executor = RewardExecutor(fuel=10**8, timeout=60)
     ends = executor.execute_many([Program(loop)] * 3, language, workers=1)
     assert [end.status for end in ends] == ["timeout"] * 3
-
-
-@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "5", None, True])
-@pytest.mark.parametrize("name", ["timeout", "memory_limit_mb", "output_limit", "code_limit"])
-def test_a_limit_that_is_no_positive_number_is_refused(name: str, value: Any) -> None:
-    with pytest.raises(UsageError, match=name):
-        RewardExecutor(**{name: value})
-
-
-def test_a_wrong_timeout_of_one_run_is_refused(echo: Echo) -> None:
-    with pytest.raises(UsageError, match="timeout"):
-        RewardExecutor(runtimes={"echo": echo}).execute("", "echo", timeout=0)
-
-
-def test_tests_given_as_one_text_are_refused(echo: Echo) -> None:
-    with pytest.raises(UsageError, match="tests"):
-        RewardExecutor(runtimes={"echo": echo}).execute("", "echo", tests="assert True")
-
-
-def test_code_that_is_not_text_is_refused(echo: Echo) -> None:
-    wrong: Any = None
-    with pytest.raises(UsageError, match="text"):
-        RewardExecutor(runtimes={"echo": echo}).execute(wrong, "echo")
-
-
-@pytest.mark.parametrize("count", [1, 5])
-def test_code_of_a_batch_that_is_not_text_is_refused(count: int) -> None:
-    wrong: Any = None
-    with pytest.raises(UsageError, match="text"):
-        RewardExecutor().batch_run([wrong] * count, "python")
 
 
 def test_batch_run_keeps_the_order() -> None:
@@ -149,40 +140,9 @@ def test_batch_run_of_nothing_is_nothing(echo: Echo) -> None:
     assert RewardExecutor(runtimes={"echo": echo}).batch_run([], "echo") == []
 
 
-def test_batch_run_refuses_zero_threads(echo: Echo) -> None:
-    with pytest.raises(UsageError, match="threads"):
-        RewardExecutor(runtimes={"echo": echo}).batch_run(["x"], "echo", threads=0)
-
-
 def test_it_is_a_context_manager(echo: Echo) -> None:
     with RewardExecutor(runtimes={"echo": echo}) as executor:
         assert executor.execute("x", "echo").status == "ok"
-
-
-def test_programs_on_many_threads_do_not_mix() -> None:
-    executor, outputs = RewardExecutor(), {}
-
-    def work(number: int) -> None:
-        execution = executor.execute("print(input())", "python", stdin=str(number))
-        outputs[number] = execution.stdout
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert outputs == {number: f"{number}\n" for number in range(16)}
-
-
-def test_a_slow_program_does_not_cost_its_neighbour_time() -> None:
-    executor, ended = RewardExecutor(), []
-    slow = threading.Thread(
-        target=lambda: ended.append(executor.execute("while True: pass", "python", timeout=0.3))
-    )
-    slow.start()
-    assert executor.execute("print('x')", "python", timeout=5).status == "ok"
-    slow.join()
-    assert ended[0].status == "timeout"
 
 
 @tables
@@ -190,30 +150,6 @@ def test_every_language_ends_alike(lang: str, code: str, ending: tuple[str, int]
     executor = RewardExecutor(timeout=0.3 if ending[0] == "timeout" else 5, output_limit=100_000)
     execution = executor.execute(code, lang)
     assert (execution.status, execution.exit_code) == ending
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"tests": [1]}, {"tests": 5}, {"tests": "x"}, {"setup": 5}, {"entry_point": 5}]
-)
-def test_what_is_not_text_is_wrong_usage_for_one_program_and_for_many(wrong: Any) -> None:
-    executor = RewardExecutor()
-    with pytest.raises(UsageError, match="text"):
-        executor.execute("x = 1", "python", **wrong)
-    with pytest.raises(UsageError, match="text"):
-        list(executor.execute_many([Program("x = 1", **wrong)] * 4, "python"))
-
-
-@pytest.mark.parametrize("number", [{"threads": 0.5}, {"workers": 0.5}, {"workers": 1.5}])
-def test_half_a_worker_is_wrong_usage(number: Any) -> None:
-    with pytest.raises(UsageError, match="whole"):
-        RewardExecutor().batch_run(["1"] * 4, "python", **number)
-
-
-def test_one_text_is_no_batch_and_a_text_is_no_program() -> None:
-    with pytest.raises(UsageError, match="not one text"):
-        RewardExecutor().batch_run("print(1)", "python")
-    with pytest.raises(UsageError, match="must be a Program"):
-        list(RewardExecutor().execute_many(["print(1)"], "python"))  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("language", ["python", "javascript"])
@@ -234,12 +170,20 @@ def test_values_are_expected_of_each_test_or_of_none_and_of_packaged_languages()
         def run(self, program: Program, _: Limits) -> Execution:
             return Execution("", "", 0, "ok", tests=(TestResult(True),) * len(program.tests))
 
-    executor = RewardExecutor(runtimes={"echo": Trusting()})
-    with pytest.raises(UsageError, match="packaged languages, not for echo"):
-        executor.execute("x", "echo", tests=["f()"], expected=[1])
-    with pytest.raises(UsageError, match="packaged languages, not for echo"):
-        list(executor.execute_many([Program("x", tests=("f()",), expected=(1,))], "echo"))
-    with pytest.raises(UsageError, match="one value for each test"):
-        executor.execute("x", "python", tests=["f()", "f()"], expected=[1])
-    with pytest.raises(UsageError, match="no entry_point"):
-        executor.execute("x", "python", tests=["f()"], expected=[1], entry_point="f")
+    run = RewardExecutor(runtimes={"echo": Trusting()}).execute
+    many = RewardExecutor(runtimes={"echo": Trusting()}).execute_many
+    program = Program("x", tests=("f()",), expected=(1,))
+    packaged = "packaged languages, not for echo"
+    assert_none(
+        unlike(
+            [
+                (packaged, partial(run, "x", "echo", tests=["f()"], expected=[1])),
+                (packaged, lambda: list(many([program], "echo"))),
+                ("one value for each", partial(run, "x", "python", tests=["f"] * 2, expected=[1])),
+                (
+                    "no entry_point",
+                    partial(run, "x", "python", tests=["f()"], expected=[1], entry_point="f"),
+                ),
+            ]
+        )
+    )

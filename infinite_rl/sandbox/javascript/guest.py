@@ -70,11 +70,8 @@ class JavaScriptGuest:
 
     def run(self, program: Program, limits: Limits) -> Execution:
         """Run `program` in a fresh instance; see `Guest.run`. Raises `SandboxError`."""
-        refused = too_long(program, limits)
-        if refused:
-            return refused
         guest = self if limits.fuel is None else self._metered
-        return shielded(lambda: guest._run(program, limits))
+        return too_long(program, limits) or shielded(lambda: guest._run(program, limits))
 
     @cached_property
     def _metered(self) -> JavaScriptGuest:

@@ -205,11 +205,8 @@ class PythonGuest:
         The output of a stopped program is kept, except for the last few milliseconds of one that
         prints much. Stopped programs have the exit codes 124 (time) and 137 (other limits).
         """
-        refused = too_long(program, limits)
-        if refused:
-            return refused
         guest = self._variant(limits.fuel is not None, limits.seed is not None)
-        return shielded(lambda: guest._run(program, limits))
+        return too_long(program, limits) or shielded(lambda: guest._run(program, limits))
 
     def _variant(self, is_metered: bool, is_seeded: bool) -> PythonGuest:
         """Return the guest with the clocks and random numbers that these limits require."""
@@ -438,14 +435,11 @@ def _stopped(session: _Session, error: WasmtimeError | Trap) -> Execution:
     """Return the execution of a call that did not return."""
     if isinstance(session.fault, _Stop):
         return _limit(session, session.fault.status)
-    if isinstance(session.fault, _Left):
-        code = session.fault.code
-        return session.cut_short("error" if code else "ok", code, "")
+    ended = session.fault or error
+    if isinstance(ended, (_Left, ExitTrap)):
+        return session.cut_short("error" if ended.code else "ok", ended.code, "")
     if session.fault is not None:
         raise session.fault
-    if isinstance(error, ExitTrap):
-        status: ExecutionStatus = "error" if error.code else "ok"
-        return session.cut_short(status, error.code, "")
     cause = str(error).rpartition("Caused by:")[2].strip()
     if "wasm trap: interrupt" in cause:
         return _limit(session, "timeout")
