@@ -26,7 +26,7 @@ from procedural_stages import Unread
 from procedural_tasks import solver, wide_inputs
 
 from infinite_rl.procedural import families
-from infinite_rl.procedural.code import CodingTask, identifier
+from infinite_rl.procedural.code import CodingTask, as_json, identifier
 from infinite_rl.procedural.code_prompt import function_code
 from infinite_rl.procedural.draw import Draw
 from infinite_rl.procedural.families import LEVELS, make_problem, make_task
@@ -127,26 +127,22 @@ def compare(
         return
     for (seed, task, inputs), results in zip(drawn, json.loads(ran.stdout), strict=True):
         tally.rows += 1
+        tally.inputs += len(inputs)
         try:
             oracle = solver(tally.family, task, language)
+            derived = [oracle(*arguments) for arguments in inputs]
         except Unread as unread:
             tally.disagreements.append(f"{language} {tally.family} {tally.level}: {unread}")
             continue
-        for index, (arguments, result) in enumerate(zip(inputs, results, strict=True)):
-            tally.inputs += 1
-            values = [as_json(result), as_json(oracle(*arguments))]
-            if index < len(task.inputs):  # the values that the row's tests hold
-                values.append(as_json(task.result(*arguments)))
-            if len(set(values)) > 1:
+        expected = [task.result(*arguments) for arguments in task.inputs]  # by the row's tests
+        expected += derived[len(expected) :]
+        for arguments, *values in zip(inputs, results, derived, expected, strict=True):
+            if len(set(map(as_json, values))) > 1:
                 tally.disagreements.append(
                     f"{language} {tally.family} level {tally.level} seed {seed}: "
                     f"{task.instructions} on {arguments!r}: "
                     f"solution, oracle and the row's tests give {values}"
                 )
-
-
-def as_json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
 
 
 def math_rows(family: str, level: int, count: int, first: int = 0) -> list[Tally]:

@@ -10,7 +10,7 @@ import random
 import re
 from calendar import monthrange
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from itertools import accumulate, islice, pairwise
 from typing import Any
 
@@ -56,10 +56,9 @@ def solver(family: str, task: CodingTask, language: str) -> Solver:
         solve = next((one for pattern, one in TASKS.items() if re.search(pattern, text)), None)
         if solve is None:
             raise Unread(text)
-        plain = solve(text, steps)
-        return lambda *arguments: plain(*(through(first, argument) for argument in arguments))
+        return lambda *arguments: solve(text, steps, *(through(first, one) for one in arguments))
     if family == "parsing":
-        first, steps = [reader(task.rules[0])], steps[1:]
+        first, steps = [partial(read_line, task.rules[0])], steps[1:]
     if family == "clocks":
         first = [read_clock]
     tables: Mapping[str, tuple[Table, ...]] = {
@@ -110,10 +109,9 @@ SEPARATORS = {"semicolons": ";", "slashes": "/", "commas": ",", "single spaces":
 Operators = Mapping[str, Callable[[int, int], int]]
 
 
-def reader(rule: str) -> Stage:
+def read_line(rule: str, text: str) -> list[int]:
     separator, form = form_of(rule)
-    part = part_reader(form)
-    return lambda text: [n for piece in text.split(separator) for n in part(piece)]
+    return [n for part in text.split(separator) for n in read_part(form, part)]
 
 
 def form_of(rule: str) -> tuple[str, str]:
@@ -178,30 +176,29 @@ BASE = r"A part is a positive integer in base (\d)"
 BRACKETS = r"A part is made of single digits and of pairs of `(.)` and `(.)`"
 
 
-def part_reader(form: str) -> Callable[[str], list[int]]:
+def read_part(form: str, part: str) -> list[int]:
+    """The integers of a part, as its form describes them."""
     if match := re.match(RANGE, form):
-        return lambda part: ranged(part, match[1])
+        return ranged(part, match[1])
     if match := re.match(REPEAT, form):
-        return lambda part: repeated(part, match[1], match[2])
+        return repeated(part, match[1], match[2])
+    if match := re.match(BRACKETS, form):
+        return depths(part, match[1], match[2])
     if match := re.match(r"A part is a duration .* the duration in (\w+)", form):
         sizes = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}
         units = {u: sizes[w] // sizes[match[1]] for u, w in re.findall(r"(\w) for (\w+)", form)}
-        return lambda part: [
-            sum(int(piece[:-1]) * units[piece[-1]] for piece in re.findall(r"\d+\D", part))
-        ]
+        return [sum(int(one[:-1]) * units[one[-1]] for one in re.findall(r"\d+\D", part))]
     if "Roman" in form:
-        return lambda part: [roman(part)]
+        return [roman(part)]
     if match := re.match(BASE, form):
-        return lambda part: [int(part, int(match[1]))]
+        return [int(part, int(match[1]))]
     operators = operators_of(form)
     if "postfix" in form:
-        return lambda part: [postfix(part, operators)]
+        return [postfix(part, operators)]
     if "bind equally" in form:
-        return lambda part: [infix(part, ["".join(operators)], operators)]
-    if match := re.search(r"`(.)` is applied before `(.)`", form):
-        return lambda part: [infix(part, [match[1], match[2]], operators)]
-    match = read(BRACKETS, form)
-    return lambda part: depths(part, match[1], match[2])
+        return [infix(part, ["".join(operators)], operators)]
+    match = read(r"`(.)` is applied before `(.)`", form)
+    return [infix(part, [match[1], match[2]], operators)]
 
 
 # --- integers
@@ -247,16 +244,16 @@ PATH: Table = {
 # fmt: on
 
 
-def search(text: str, says: list[str]) -> Solver:
+def search(text: str, says: list[str], a: int, b: int) -> Any:
     properties = read(r"both included, that (.+)", says[0])[1]
     one, *more = re.split(r" (and|or) ", properties)
     tests = [stage([PROPERTIES], sentence) for sentence in (one, *more[1:])]
     join: Callable[..., bool] = any if more[:1] == ["or"] else all
-    report = stage([FOUND], says[1])
-    return lambda a, b: report([n for n in range(a, b + 1) if join(test(n) for test in tests)])
+    found = [n for n in range(a, b + 1) if join(test(n) for test in tests)]
+    return stage([FOUND], says[1])(found)
 
 
-def follow(text: str, says: list[str]) -> Solver:
+def follow(text: str, says: list[str], n: int) -> Any:
     begin = read(r"^start with `n` and make at most (\d+) rounds, .* the number is (\d+)$", says[0])
     rule = read(
         r"^in each round divide the number by (\d+) if it is divisible by \d+; otherwise "
@@ -264,42 +261,39 @@ def follow(text: str, says: list[str]) -> Solver:
         r"remainder on division by (\d+)$",
         says[1],
     )
-    rounds, stop = int(begin[1]), int(begin[2])
     m, k, c, d, bound = (int(group or 0) for group in rule.groups())
-
-    def path(n: int, left: int) -> list[int]:
-        if n == stop or left == 0:
-            return [n]
+    path = [n]
+    while n != int(begin[2]) and len(path) <= int(begin[1]):
         other = n + d * sum(digits(n)) if d else k * n + c
-        return [n, *path(n // m if n % m == 0 else other % bound, left - 1)]
-
-    report = stage([PATH], says[2])
-    return lambda n: report(path(n, rounds))
+        n = n // m if n % m == 0 else other % bound
+        path.append(n)
+    return stage([PATH], says[2])(path)
 
 
 # --- recursion
 
 
-def climb(text: str, says: list[str]) -> Solver:
+def climb(text: str, says: list[str], n: int) -> int:
     sizes = listed(read(r" by ([\d, or]+) at a time\.", text)[1])
     bad = number(r"divisible by (\d+) \(except", says[0])
-    modulus = number(r"remainder on division by (\d+)$", says[0])
     no_repeat = "never making two moves of the same size in a row" in says[0]
 
-    def count(n: int) -> int:
-        @cache
-        def onwards(position: int, last: int) -> int:
-            if position == n or (bad and position and position % bad == 0):
-                return int(position == n)
-            moves = [s for s in sizes if position + s <= n and not (no_repeat and s == last)]
-            return sum(onwards(position + s, s) for s in moves)
+    @cache
+    def onwards(position: int, last: int) -> int:
+        if position == n or (bad and position and position % bad == 0):
+            return int(position == n)
+        moves = [s for s in sizes if position + s <= n and not (no_repeat and s == last)]
+        return sum(onwards(position + s, s) for s in moves)
 
-        return onwards(0, 0) % modulus if modulus else onwards(0, 0)
-
-    return count
+    return reduced(onwards(0, 0), r"remainder on division by (\d+)$", says[0])
 
 
-def recurrence(text: str, says: list[str]) -> Solver:
+def reduced(count: int, pattern: str, text: str) -> int:
+    modulus = number(pattern, text)
+    return count % modulus if modulus else count
+
+
+def recurrence(text: str, says: list[str], n: int) -> Any:
     head = read(
         r"^use the values f\(0\) = (\d+) and f\(1\) = (\d+) and, for n of at least 2, this rule: f\(n\) "
         r"is the remainder of (?:(\d+) )?f\(n - 1\) \+ (?:(\d+) )?f\(n - 2\)(?: \+ (\d+))? on division by (\d+)"
@@ -307,21 +301,16 @@ def recurrence(text: str, says: list[str]) -> Solver:
         says[0],
     )
     f0, f1, a, b, c, m, k, extra = (int(g) if g else 0 for g in head.groups())
-
-    def sequence(n: int) -> list[int]:
-        new, old, values = f1, f0, [f0]
-        for i in range(2, n + 2):
-            values.append(new)
-            special = k and i % k == 0
-            new, old = (new + extra if special else (a or 1) * new + (b or 1) * old + c) % m, new
-        return values
-
+    values = [f0, f1]
+    for i in range(2, n + 1):
+        usual = (a or 1) * values[-1] + (b or 1) * values[-2] + c
+        values.append((values[-1] + extra if k and i % k == 0 else usual) % m)
     results: Table = {
         r"return f\(n\)": lambda values: values[-1],
         "return the sum .*": sum,
         "return all values .*": list,
     }
-    return lambda n: stage([results], says[1])(sequence(n))
+    return stage([results], says[1])(values[: n + 1])
 
 
 # fmt: off
@@ -343,7 +332,7 @@ WORTH: Table = {
 # fmt: on
 
 
-def nested(text: str, says: list[str]) -> Solver:
+def nested(text: str, says: list[str], tree: list[Any]) -> int:
     kind = read(
         r"(?:depths of all|sum of all|how many) (.*?numbers(?: greater than \d+)?)", says[0]
     )
@@ -351,34 +340,26 @@ def nested(text: str, says: list[str]) -> Solver:
     worth = stage([WORTH], says[0].removeprefix("return "))
     limit = number(r"deeper than depth (\d+) are ignored", text)
     flips = "even depths are subtracted" in text
-
-    def total(tree: list[Any]) -> int:
-        """Level by level."""
-        result, depth, level = 0, 1, tree
-        while level and not 0 < limit < depth:
-            items = [worth((n, depth)) for n in level if not isinstance(n, list) and wanted(n)]
-            result += -sum(items) if flips and depth % 2 == 0 else sum(items)
-            level = [item for inner in level if isinstance(inner, list) for item in inner]
-            depth += 1
-        return result
-
-    return total
+    result, depth, level = 0, 1, tree
+    while level and not 0 < limit < depth:
+        items = [worth((n, depth)) for n in level if not isinstance(n, list) and wanted(n)]
+        result += -sum(items) if flips and depth % 2 == 0 else sum(items)
+        level = [item for inner in level if isinstance(inner, list) for item in inner]
+        depth += 1
+    return result
 
 
-def subset(text: str, says: list[str]) -> Solver:
+def subset(text: str, says: list[str], values: list[int]) -> int:
     gap = int(read(r"always at least (\d+) that (?:is|are) not chosen$", says[0])[1])
     fee = number(r"with its value minus (\d+)", text)
 
-    def best(values: list[int]) -> int:
-        @cache
-        def after(i: int) -> int:
-            if i >= len(values):
-                return 0
-            return max(after(i + 1), values[i] - fee + after(i + gap + 1))
+    @cache
+    def after(i: int) -> int:
+        if i >= len(values):
+            return 0
+        return max(after(i + 1), values[i] - fee + after(i + gap + 1))
 
-        return after(0)
-
-    return best
+    return after(0)
 
 
 # fmt: off
@@ -393,23 +374,20 @@ FOLLOWS: Table = {
 # fmt: on
 
 
-def chain(text: str, says: list[str]) -> Solver:
+def chain(text: str, says: list[str], values: list[int]) -> int:
     follows = stage([FOLLOWS], read(r"every entry but the first (.+)$", says[0])[1])
     by_sum = "largest sum" in says[1]
 
-    def best(values: list[int]) -> int:
-        @cache
-        def after(i: int) -> int:
-            """The best of a chain that begins at i."""
-            later = (j for j in range(i + 1, len(values)) if follows((values[i], values[j])))
-            return (values[i] if by_sum else 1) + max(map(after, later), default=0)
+    @cache
+    def after(i: int) -> int:
+        """The best of a chain that begins at i."""
+        later = (j for j in range(i + 1, len(values)) if follows((values[i], values[j])))
+        return (values[i] if by_sum else 1) + max(map(after, later), default=0)
 
-        return max(map(after, range(len(values))), default=0)
-
-    return best
+    return max(map(after, range(len(values))), default=0)
 
 
-def coins(text: str, says: list[str]) -> Solver:
+def coins(text: str, says: list[str], amount: int) -> int:
     values = listed(read(r" has the value ([\d, or]+)\.", text)[1])
     most = number(r"At most (\d+) ", text)
 
@@ -422,43 +400,38 @@ def coins(text: str, says: list[str]) -> Solver:
         ways = [sizes(total - used * values[i], i + 1) for used in range(uses + 1)]
         return sum(n for n, _ in ways), min(used + n for used, (_, n) in enumerate(ways))
 
-    return either(lambda amount: sizes(amount, 0), says)
+    return either(*sizes(amount, 0), says)
 
 
-def either(pair: Callable[[Any], tuple[int, float]], says: list[str]) -> Solver:
+def either(ways: int, fewest: float, says: list[str]) -> int:
     """The number of ways, or the smallest size (-1 for none), whichever is asked for."""
-    counts = "return the number of ways" in says[0]
-    return lambda value: (
-        pair(value)[0] if counts else -1 if pair(value)[1] == FAR else pair(value)[1]
-    )
+    if "return the number of ways" in says[0]:
+        return ways
+    return -1 if fewest == FAR else int(fewest)
 
 
-def paths(text: str, says: list[str]) -> Solver:
+def paths(text: str, says: list[str], grid: list[list[int]]) -> int:
     wall = number(r"a number greater than (\d+)", text)
     moves = [(1, 0), (0, 1), *([(1, 1)] if "diagonally" in text else [])]
     best = max if "largest" in text else min
+    last = len(grid) - 1, len(grid[0]) - 1
 
-    def result(grid: list[list[int]]) -> int:
-        last = len(grid) - 1, len(grid[0]) - 1
+    @cache
+    def onwards(r: int, c: int) -> int | None:
+        if r > last[0] or c > last[1] or (wall and grid[r][c] > wall):
+            return None
+        if (r, c) == last:
+            return 1 if wall else grid[r][c]
+        further = [n for dr, dc in moves if (n := onwards(r + dr, c + dc)) is not None]
+        return sum(further) if wall else grid[r][c] + best(further)
 
-        @cache
-        def onwards(r: int, c: int) -> int | None:
-            if r > last[0] or c > last[1] or (wall and grid[r][c] > wall):
-                return None
-            if (r, c) == last:
-                return 1 if wall else grid[r][c]
-            further = [n for dr, dc in moves if (n := onwards(r + dr, c + dc)) is not None]
-            return sum(further) if wall else grid[r][c] + best(further)
-
-        return onwards(0, 0) or 0
-
-    return result
+    return onwards(0, 0) or 0
 
 
 # --- texts
 
 
-def alignment(text: str, says: list[str]) -> Solver:
+def alignment(text: str, says: list[str], first: str, second: str) -> int:
     points = "points" in says[1]
     equal = number(r"bring (\d+) points", text)
     other = int(read(r"(?:two different ones|above each other) cost (\d+)", text)[1])
@@ -475,18 +448,15 @@ def alignment(text: str, says: list[str]) -> Solver:
         options += [best(a, b[1:]) - gap] if b else []
         return max(options)
 
-    def value(first: str, second: str) -> int:
-        starts, others = (
-            [text[i:] for i in range(len(text) + 1 if free else 1)]
-            for text, free in zip((first, second), loose, strict=True)
-        )
-        score = max(best(a, b) for a in starts for b in others)
-        return score if points else -score
-
-    return value
+    starts, others = (
+        [each[i:] for i in range(len(each) + 1 if free else 1)]
+        for each, free in zip((first, second), loose, strict=True)
+    )
+    score = max(best(a, b) for a in starts for b in others)
+    return score if points else -score
 
 
-def common(text: str, says: list[str]) -> Solver:
+def common(text: str, says: list[str], first: str, second: str) -> int:
     vowel = number(r"each letter a counts (\d+)", text) or 1
     deletes, joins = "to delete" in text, "shortest text" in text
 
@@ -500,11 +470,11 @@ def common(text: str, says: list[str]) -> Solver:
         options = (best(a[:-1], b), best(a, b[:-1]))
         return 1 + min(options) if deletes or joins else max(options)
 
-    return best
+    return best(first, second)
 
 
-def occurrences(text: str, says: list[str]) -> Solver:
-    joker, modulus = "question mark" in text, number(r"on division by (\d+)", text)
+def occurrences(says: str, _: list[str], pattern: str, text: str) -> int:
+    joker = "question mark" in says
 
     @cache
     def ways(pattern: str, text: str) -> int:
@@ -513,12 +483,11 @@ def occurrences(text: str, says: list[str]) -> Solver:
         fits = pattern[0] == text[0] or (joker and pattern[0] == "?")
         return ways(pattern, text[1:]) + (ways(pattern[1:], text[1:]) if fits else 0)
 
-    return lambda *texts: ways(*texts) % modulus if modulus else ways(*texts)
+    return reduced(ways(pattern, text), r"on division by (\d+)", says)
 
 
-def wildcards(text: str, says: list[str]) -> Solver:
-    least = 1 if "at least one character" in text else 0
-    longest = "longest beginning" in text
+def wildcards(says: str, _: list[str], pattern: str, text: str) -> int:
+    least = 1 if "at least one character" in says else 0
 
     @cache
     def fits(pattern: str, text: str) -> bool:
@@ -528,14 +497,11 @@ def wildcards(text: str, says: list[str]) -> Solver:
             return any(fits(pattern[:-1], text[:k]) for k in range(len(text) + 1 - least))
         return text != "" and pattern[-1] in ("?", text[-1]) and fits(pattern[:-1], text[:-1])
 
-    def value(pattern: str, text: str) -> int:
-        good = [n for n in range(len(text) + 1) if fits(pattern, text[:n])]
-        return max([-1, *good]) if longest else len(good)
-
-    return value
+    good = [n for n in range(len(text) + 1) if fits(pattern, text[:n])]
+    return max([-1, *good]) if "longest beginning" in says else len(good)
 
 
-def pieces(text: str, says: list[str]) -> Solver:
+def pieces(_: str, says: list[str], text: str) -> int:
     words = read(r"must be one of the words ([a-z, ]+)$", says[-1])[1].split(", ")
 
     @cache
@@ -545,10 +511,10 @@ def pieces(text: str, says: list[str]) -> Solver:
             return 1, 0
         return sum(n for n, _ in rests), 1 + min((k for _, k in rests), default=FAR)
 
-    return either(cut, says)
+    return either(*cut(text), says)
 
 
-def palindromes(text: str, says: list[str]) -> Solver:
+def palindromes(says: str, _: list[str], text: str) -> int:
     @cache
     def missing(text: str) -> int:
         """The fewest characters to insert."""
@@ -558,8 +524,7 @@ def palindromes(text: str, says: list[str]) -> Solver:
             return missing(text[1:-1])
         return 1 + min(missing(text[1:]), missing(text[:-1]))
 
-    inserted = "inserted" in text
-    return lambda text: missing(text) if inserted else len(text) - missing(text)
+    return missing(text) if "inserted" in says else len(text) - missing(text)
 
 
 CLEANINGS: Table = {
@@ -601,92 +566,69 @@ STATES: Table = {
 # fmt: on
 
 
-def counter(text: str, says: list[str]) -> Solver:
+def counter(text: str, says: list[str], commands: str) -> Any:
     begin = read(r"^start with the value (\d+) and carry out the commands .*?: (`.*)$", says[0])
     effects = {one[1]: stage([EFFECTS], one[4:]) for one in re.split(r"; (?=`)", begin[2])}
     bound = number(r"above (\d+) or below -\d+ is skipped", text)
-    report = stage([STATES], says[1])
-
-    def run(commands: str) -> Any:
-        states = [int(begin[1])]
-        for command in commands:
-            new = effects[command](states[-1])
-            states.append(states[-1] if bound and not -bound <= new <= bound else new)
-        return report(states)
-
-    return run
+    states = [int(begin[1])]
+    for command in commands:
+        new = effects[command](states[-1])
+        states.append(states[-1] if bound and not -bound <= new <= bound else new)
+    return stage([STATES], says[1])(states)
 
 
 COMPASS = ((0, 1), (1, 0), (0, -1), (-1, 0))  # clockwise
 
 
-def walker(text: str, says: list[str]) -> Solver:
+def walker(text: str, says: list[str], moves: str) -> Any:
     pairs = re.findall(r"`(.)` (goes|turns left|turns right|turns around)", says[0])
     signs = {meaning: sign for sign, meaning in pairs}
     turns = {signs["turns left"]: 3, signs["turns right"]: 1, signs.get("turns around"): 2}
-    size = number(r"x and y from -(\d+) to", text)
+    limit = number(r"x and y from -(\d+) to", text) or len(moves) + 1
     wraps = "it comes in again on the opposite side" in text
-    report = stage([STATES], says[1])
-
-    def run(moves: str) -> Any:
-        states, facing = [(0, 0)], 0
-        limit = size or len(moves) + 1
-        for move in moves:
-            facing = (facing + turns.get(move, 0)) % 4
-            to = states[-1]
-            if move == signs["goes"]:
-                to = to[0] + COMPASS[facing][0], to[1] + COMPASS[facing][1]
-                if any(abs(n) > limit for n in to):
-                    x, y = (-limit if n > limit else limit if n < -limit else n for n in to)
-                    to = (x, y) if wraps else states[-1]
-            states.append(to)
-        return report(states)
-
-    return run
+    states, facing = [(0, 0)], 0
+    for move in moves:
+        facing = (facing + turns.get(move, 0)) % 4
+        to = states[-1]
+        if move == signs["goes"]:
+            to = to[0] + COMPASS[facing][0], to[1] + COMPASS[facing][1]
+            if any(abs(n) > limit for n in to):
+                x, y = (-limit if n > limit else limit if n < -limit else n for n in to)
+                to = (x, y) if wraps else states[-1]
+        states.append(to)
+    return stage([STATES], says[1])(states)
 
 
-def queue(text: str, says: list[str]) -> Solver:
+def queue(text: str, says: list[str], arrivals: list[int]) -> Any:
     room = number(r"because (\d+) are waiting already", text)
     speed = read(
         r"same minute, (\d+)(?: \(or (\d+), if more than (\d+) are waiting then\))? of ", says[0]
     )
     served, faster, many = (int(group or 0) for group in speed.groups())
-    report = stage([STATES], says[1])
-
-    def run(arrivals: list[int]) -> Any:
-        states = [0]
-        for coming in arrivals:
-            waiting = states[-1] + (min(coming, room - states[-1]) if room else coming)
-            gone = faster if faster and waiting > many else served
-            states.append(waiting - min(waiting, gone))
-        return report(states)
-
-    return run
+    states = [0]
+    for coming in arrivals:
+        waiting = states[-1] + (min(coming, room - states[-1]) if room else coming)
+        gone = faster if faster and waiting > many else served
+        states.append(waiting - min(waiting, gone))
+    return stage([STATES], says[1])(states)
 
 
-def cells(text: str, says: list[str]) -> Solver:
+def cells(text: str, says: list[str], row: str) -> Any:
     say = read(r"^do the following (\d+) times: every .* in this order, are (.+), and ", says[0])
     rule = {tuple(c == "#" for c in pair) for pair in re.findall(r"`(..)`", say[2])}
-    flips, ring = "changes its state" in text, "closed to a ring" in text
-
-    def run(row: str) -> Any:
-        alive = {i for i, c in enumerate(row) if c == "#"}
-
-        def on(i: int) -> bool:
-            return (i % len(row) if ring else i) in alive
-
-        for _ in range(int(say[1])):
-            hit = {i for i in range(len(row)) if (on(i - 1), on(i + 1)) in rule}
-            alive = alive ^ hit if flips else hit
-        if "number of `#`" in says[1]:
-            return len(alive)
-        return "".join("#" if i in alive else "." for i in range(len(row)))
-
-    return run
+    size = len(row) if "closed to a ring" in text else 10**6
+    alive = {i for i, c in enumerate(row) if c == "#"}
+    for _ in range(int(say[1])):
+        sides = ((i, (i - 1) % size in alive, (i + 1) % size in alive) for i in range(len(row)))
+        hit = {i for i, *pair in sides if tuple(pair) in rule}
+        alive = alive ^ hit if "changes its state" in text else hit
+    if "number of `#`" in says[1]:
+        return len(alive)
+    return "".join("#" if i in alive else "." for i in range(len(row)))
 
 
 # What the sentences of a task hold, and how to read them and its instructions.
-TASKS: Mapping[str, Callable[[str, list[str]], Solver]] = {
+TASKS: Mapping[str, Solver] = {
     "find all integers from": search,
     "start with `n` and make at most": follow,
     "return the number of different sequences of moves": climb,
@@ -835,10 +777,9 @@ class Wide(random.Random):
 
     def line(self, rule: str) -> str:
         separator, form = form_of(rule)
-        read_part = part_reader(form)
         while True:
             parts = [self.part(form) for _ in range(self.randint(1, 5))]
-            values = [n for text in parts for n in read_part(text)]
+            values = [n for text in parts for n in read_part(form, text)]
             if all(0 <= n <= LARGEST for n in values) and len(values) <= 100:
                 return separator.join(parts)
 
