@@ -18,40 +18,23 @@ if TYPE_CHECKING:
     from .sandbox.executor import Executor, RewardExecutor
     from .types import Completion, Execution, Program, RewardFunctionScore, Sample, TaskType
 
-_HOME = {
-    "Completion": ".types",
-    "ExampleParser": ".parser",
-    "Execution": ".types",
-    "Executor": ".executor",
-    "Program": ".types",
-    "RewardExecutor": ".executor",
-    "RewardFunction": ".reward_functions.reward_function",
-    "RewardFunctionScore": ".types",
-    "Sample": ".types",
-    "TaskType": ".types",
-    "generate_dataset": ".generator",
-    "get_reward_functions": ".reward_functions",
-    "load_dataset": ".dataset",
-    "run_examples": ".run_examples",
+_MODULES = {
+    ".dataset": ("load_dataset",),
+    ".executor": ("Executor", "RewardExecutor"),
+    ".generator": ("generate_dataset",),
+    ".parser": ("ExampleParser",),
+    ".reward_functions": ("get_reward_functions",),
+    ".reward_functions.reward_function": ("RewardFunction",),
+    ".run_examples": ("run_examples",),
+    ".types": ("Completion", "Execution", "Program", "RewardFunctionScore", "Sample", "TaskType"),
 }
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
-    "Completion",
-    "ExampleParser",
-    "Execution",
-    "Executor",
-    "Program",
-    "RewardExecutor",
-    "RewardFunction",
-    "RewardFunctionScore",
-    "Sample",
-    "TaskType",
-    "__version__",
-    "generate_dataset",
-    "get_reward_functions",
-    "load_dataset",
-    "run_examples",
-]
+    "Completion", "ExampleParser", "Execution", "Executor", "Program", "RewardExecutor",
+    "RewardFunction", "RewardFunctionScore", "Sample", "TaskType", "__version__",
+    "generate_dataset", "get_reward_functions", "load_dataset", "run_examples",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

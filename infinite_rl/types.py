@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from operator import add
 from typing import Any, Literal, get_args
 
 ExecutionStatus = Literal["ok", "error", "timeout", "memory", "output"]
@@ -48,12 +49,7 @@ class Usage:
     thinking_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.thinking_tokens + other.thinking_tokens,
-        )
+        return Usage(*map(add, vars(self).values(), vars(other).values()))
 
 
 @dataclass(frozen=True)
@@ -217,19 +213,10 @@ class Attempt:
     seed: int
 
 
-Reason = Literal[
-    "",  # accepted
-    "no completion",
-    "cut off",
-    "incomplete",
-    "unscored",
-    "wrong",
-    "format",
-    "vacuous",
-    "weak verifier",
-    "disagreement",
-    "duplicate",
-]
+Reason = Literal[  # "": accepted
+    "", "no completion", "cut off", "incomplete", "unscored", "wrong", "format", "vacuous",
+    "weak verifier", "disagreement", "duplicate",
+]  # fmt: skip
 REASONS: frozenset[str] = frozenset(get_args(Reason))
 
 
