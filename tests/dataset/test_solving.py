@@ -163,15 +163,6 @@ def test_rows_that_ask_the_same_have_attempts_of_their_own(tmp_path: Path) -> No
     assert len(provider.calls) == 4 and sum(row["solved"] for row in out(tmp_path)) == 1
 
 
-def test_what_was_cut_off_or_said_nothing_has_not_solved(tmp_path: Path) -> None:
-    given(tmp_path, 1)
-    cut_off = Completion(tagged("1"), "m", finish_reason="length")
-    said = [Completion(tagged("1"), "m"), cut_off, NoCompletion("blocked")]
-    rate(tmp_path, ScriptedProvider(said), attempts=3, threads=1)
-    (row,) = out(tmp_path)
-    assert (row["attempts"], row["solved"]) == (3, 1)
-
-
 def test_a_row_whose_answer_cannot_be_read_is_not_asked(tmp_path: Path) -> None:
     rows.write([UNREADABLE], tmp_path / "given.jsonl")
     provider = Solver()
@@ -183,13 +174,20 @@ def test_a_row_whose_answer_cannot_be_read_is_not_asked(tmp_path: Path) -> None:
     assert (traced.unasked, traced.calls, made) == (1, 0, [])
 
 
-def test_programs_are_solved_as_well(tmp_path: Path) -> None:
-    row = {"type": "coding", "prompt": "Print 7.", "answer": "7", "language": "javascript"}
-    rows.write([row], tmp_path / "given.jsonl")
-    code = ["console.log(7)", "console.log(8)", "console.log('7')", "throw 7"]
-    provider = ScriptedProvider([tagged(f"\n{fenced(each, 'javascript')}\n") for each in code])
-    rate(tmp_path, provider, threads=1)
-    assert out(tmp_path)[0]["solved"] == 2
+def test_so_many_attempts_count_and_solve(tmp_path: Path) -> None:
+    """One that was cut off or said nothing has not solved; programs are solved as well."""
+    program = {**ROW, "type": "coding", "language": "javascript"}
+    lines = ("console.log(7)", "console.log(8)", "console.log('7')", "throw 7")
+    cut_off = Completion(tagged("7"), "m", finish_reason="length")
+    for row, said, expected in (
+        (ROW, [tagged("7"), cut_off, NoCompletion("blocked")], (3, 1)),
+        (program, [tagged(f"\n{fenced(line, 'javascript')}\n") for line in lines], (4, 2)),
+    ):
+        rows.write([row], tmp_path / "given.jsonl")
+        provider = ScriptedProvider(said)
+        rate(tmp_path, provider, attempts=len(said), threads=1)
+        (rated,) = out(tmp_path)
+        assert (rated["attempts"], rated["solved"]) == expected
     assert "```javascript" in provider.calls[0].system
 
 
@@ -351,25 +349,18 @@ def test_the_reasoning_is_told_from_the_answer(
     assert split_reasoning(thought(reasoning, text)) == parts
 
 
-@pytest.mark.parametrize(
-    ("said", "why"),
-    [
-        (thought("t", tagged("7")), ""),
-        (thought("t", tagged("8")), "wrong"),
-        (thought(tagged("7"), "I am done."), "wrong"),
-        (thought("t", tagged("7"), finish_reason="length"), "cut off"),
-        (Completion(f"<think>It is {tagged('7')}", "teacher"), "cut off"),
-        (Completion("<think>It is 7.</think>", "teacher"), "no text"),
-        (NoCompletion("blocked"), "no text"),
-        (thought("t", f"{tagged('8')}\nANSWER: 7"), "wrong"),
-        (thought("t", f"{tagged('7')} or {tagged('8')}"), "wrong"),
-    ],
-)
-def test_what_is_not_whole_and_right_is_dropped(said: Any, why: str, tmp_path: Path) -> None:
-    found, (made,) = trace(tmp_path, [said])
+@tables
+def test_what_is_not_whole_and_right_is_dropped(
+    text: str, reasoning: str, finish_reason: Any, why: str, tmp_path_factory: Any
+) -> None:
+    folder = tmp_path_factory.mktemp("trace")
+    said = (
+        thought(reasoning, text, finish_reason=finish_reason) if text else NoCompletion("blocked")
+    )
+    found, (made,) = trace(folder, [said])
     assert made["dropped"] == why
     assert (found.kept, dict(found.dropped)) == ((0, {why: 1}) if why else (1, {}))
-    _, made = trace(tmp_path, [said], keep_all=False)
+    _, made = trace(folder, [said], keep_all=False)
     assert len(made) == (not why)
 
 
