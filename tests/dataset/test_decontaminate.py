@@ -139,7 +139,7 @@ def test_the_benchmarks_give_themselves_away_and_nobody_else() -> None:
     against = Benchmarks(FILES)
     for name, path in FILES.items():
         column = {"gsm8k": "question", "math500": "problem"}.get(name, "prompt")
-        for row in list(read(path))[::3]:
+        for row in list(read(path))[::10]:
             assert against.hits({"prompt": f"{row[column]}"}), row[column]
     train = list(read(DATA / "gsm8k" / "train.jsonl"))[:500]
     kept = list(decontaminate(train, against))
