@@ -96,19 +96,18 @@ def stopped(reason: str = "SAFETY", *parts: str) -> Reply:
     """A candidate that the service stopped; usually without content."""
     if parts:
         return text(*parts, finish=reason, kind="stopped")
-    candidate: Json = {"finishReason": reason, "index": 0}
-    return _candidates("stopped", [candidate], None)
+    return _candidates("stopped", [{"finishReason": reason, "index": 0}])
 
 
 def empty() -> Reply:
     """A finished candidate with no parts: the service is known for it."""
-    candidate: Json = {"content": {"role": "model"}, "finishReason": "STOP", "index": 0}
-    return _candidates("empty", [candidate], None)
+    content = {"role": "model"}
+    return _candidates("empty", [{"content": content, "finishReason": "STOP", "index": 0}])
 
 
 def no_candidates() -> Reply:
     """Usage, and nothing that was used."""
-    return _candidates("no_candidates", [], None)
+    return _candidates("no_candidates", [])
 
 
 def blocked(reason: str = "SAFETY") -> Reply:
@@ -135,17 +134,18 @@ def error(
     return json_reply(kind or f"error {code}", code, {"error": told}, headers)
 
 
+def _info(kind: str, **values: object) -> Json:
+    return {"@type": f"type.googleapis.com/google.rpc.{kind}", **values}
+
+
 def rate_limited(
     retry_delay: str | None = None, retry_after: str | None = None, quota: str = ""
 ) -> Reply:
     """A 429 that may name its delay, in the body ("13s") or in the header ("13"), and a quota."""
     violations = [{"quotaId": quota, "quotaValue": "15"}] if quota else []
-    details: list[Json] = [
-        {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": violations}
-    ]
+    details = [_info("QuotaFailure", violations=violations)]
     if retry_delay is not None:
-        info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": retry_delay}
-        details.append(info)
+        details.append(_info("RetryInfo", retryDelay=retry_delay))
     headers = {"Retry-After": retry_after} if retry_after is not None else None
     message = "You exceeded your current quota, please check your plan and billing details."
     return error(429, "RESOURCE_EXHAUSTED", message, details, headers, "rate_limited")
@@ -159,11 +159,7 @@ def server_error(code: int = 500) -> Reply:
 
 def bad_key() -> Reply:
     """What a wrong key gets: a 400, not a 401."""
-    info = {
-        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-        "reason": "API_KEY_INVALID",
-        "domain": "googleapis.com",
-    }
+    info = _info("ErrorInfo", reason="API_KEY_INVALID", domain="googleapis.com")
     message = "API key not valid. Please pass a valid API key."
     return error(400, "INVALID_ARGUMENT", message, [info], kind="bad_key")
 
@@ -189,16 +185,8 @@ def no_longer(name: str) -> Reply:
 
 def models_listed(names: Iterable[str], method: str = "generateContent") -> Reply:
     """The answer to `models.list`: each model with what it can be asked for."""
-    listed = [
-        {
-            "name": f"models/{name}",
-            "displayName": name,
-            "inputTokenLimit": 1_048_576,
-            "outputTokenLimit": 65_536,
-            "supportedGenerationMethods": [method, "countTokens"],
-        }
-        for name in names
-    ]
+    methods = {"supportedGenerationMethods": [method, "countTokens"]}
+    listed = [{"name": f"models/{name}", "displayName": name, **methods} for name in names]
     return json_reply("models listed", 200, {"models": listed})
 
 
@@ -212,10 +200,7 @@ PASSING_FAULTS: Mapping[str, Callable[[], Reply]] = {
     "nothing": nothing,
 }
 EMPTY_FAULTS: Mapping[str, Callable[[], Reply]] = {
-    "blocked": blocked,
-    "stopped": stopped,
-    "empty": empty,
-    "cut": cut,
+    **{"blocked": blocked, "stopped": stopped, "empty": empty, "cut": cut},
 }
 FAULTS: Mapping[str, Callable[[], Reply]] = {**PASSING_FAULTS, **EMPTY_FAULTS}
 
@@ -272,13 +257,6 @@ class GeminiServer(loopback.Service[Request]):
         self.models = None if models is None else frozenset(models)
         self._answer = answer
         self._attempts: Counter[int | None] = Counter()
-
-    def __enter__(self) -> GeminiServer:
-        self.start()
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
 
     @property
     def environment(self) -> dict[str, str]:
@@ -431,7 +409,7 @@ def _words(contents: Iterable[Json | None] | None) -> str:
     return "".join(part.get("text", "") for part in parts)
 
 
-def _candidates(kind: str, candidates: list[Json], usage: Json | None) -> Reply:
+def _candidates(kind: str, candidates: list[Json], usage: Json | None = None) -> Reply:
     counts = {"promptTokenCount": 7, "candidatesTokenCount": 3, "totalTokenCount": 10}
     body: Json = {"candidates": candidates} if candidates else {}
     body |= {"usageMetadata": usage or counts, "modelVersion": "loopback", "responseId": "r1"}

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
+from typing_extensions import Self
+
 _LONGEST_HANG_S = 60.0
 _JSON_TYPE = {"Content-Type": "application/json; charset=UTF-8"}
 
@@ -106,10 +108,11 @@ class Service(Generic[RequestT]):
         """Let go of every connection that hangs, now and later."""
         self._released.set()
 
-    def start(self) -> None:
+    def __enter__(self) -> Self:
         self._thread.start()
+        return self
 
-    def close(self) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self._released.set()
         self._http.shutdown()
         self._http.server_close()

@@ -82,13 +82,6 @@ class OpenAIServer(loopback.Service[Request]):
         self.models = None if models is None else frozenset(models)
         self._answer = answer
 
-    def __enter__(self) -> OpenAIServer:
-        self.start()
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
-
     @property
     def base_url(self) -> str:
         return f"{super().base_url}/v1"
