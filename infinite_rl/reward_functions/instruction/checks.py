@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, get_type_hints
 
@@ -155,16 +155,16 @@ _COMMAS = re.compile("[,՝،߸፣᠂᠈、꓾꘍︐︑﹐﹑，､⹁⸲⸴]")
 
 def number_placeholders(text: str, *, num_placeholders: _Number) -> bool:
     """At least n pairs of square brackets have content; each pair stands on one line."""
-    return sum(map(_placeholders, text.split("\n"))) >= num_placeholders
+    return sum(map(bool, _enclosed(text, "[", "]"))) >= num_placeholders
 
 
-def _placeholders(line: str) -> int:
-    """The number of placeholders in a line. Each bracket is visited once: time stays linear."""
-    count, begin = 0, line.find("[")
-    while begin >= 0 and (end := line.find("]", begin)) >= 0:
-        count += bool(line[begin:end].strip("[ \t"))
-        begin = line.find("[", end)
-    return count
+def _enclosed(text: str, opener: str, closer: str) -> Iterator[str]:
+    """What stands between two brackets on one line. Each is visited once: time stays linear."""
+    for line in text.split("\n"):
+        begin = line.find(opener)
+        while begin >= 0 and (end := line.find(closer, begin + len(opener))) >= 0:
+            yield line[begin:end].strip(f"{opener} \t")
+            begin = line.find(opener, end)
 
 
 def postscript(text: str, *, postscript_marker: _Phrase) -> bool:
@@ -211,16 +211,7 @@ def multiple_sections(text: str, *, section_spliter: _Phrase, num_sections: _Num
 
 def title(text: str) -> bool:
     """The text has a title in double angle brackets, on one line and not blank."""
-    return any(map(_has_title, text.split("\n")))
-
-
-def _has_title(line: str) -> bool:
-    begin = line.find("<<")
-    while begin >= 0 and (end := line.find(">>", begin + 2)) >= 0:
-        if line[begin:end].strip("< \t"):
-            return True
-        begin = line.find("<<", end)
-    return False
+    return any(_enclosed(text, "<<", ">>"))
 
 
 def json_format(text: str) -> bool:

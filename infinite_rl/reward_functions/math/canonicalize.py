@@ -247,12 +247,7 @@ def _within(point: Fraction, condition: Node, budget: Budget) -> bool:
         spans = [span_of(part, budget) for part in inside.args]
     except NoNumbers:
         return False
-    return any(
-        span.low < point < span.high
-        or (point == span.low and span.has_low)
-        or (point == span.high and span.has_high)
-        for span in spans
-    )
+    return any(span.has(point) for span in spans)
 
 
 def _check(body: Node, difference: Node, there: dict[str, Node], budget: Budget) -> None:

@@ -92,17 +92,15 @@ def _claim(first: Node, second: Node, budget: Budget) -> str:
     if second.op != "claim":
         alone = "" if first.value == "natural" else "a condition that one side alone states"
         return alone or difference(body, second, budget)
-    differ = _conditions(condition, second.args[1], budget)
-    return differ or difference(body, second.args[0], budget)
-
-
-def _conditions(first: Node, second: Node, budget: Budget) -> str:
-    sets = [node.args[:2] for node in (first, second)]  # of the natural numbers with 0 or without
-    same = any(not difference(one, other, budget) for one in sets[0] for other in sets[1])
-    if first.value != second.value or not same:
+    other, opposite = second.args
+    sets = (condition.args[:2], opposite.args[:2])  # of the natural numbers with 0 or without
+    same = any(not difference(one, another, budget) for one in sets[0] for another in sets[1])
+    if condition.value != opposite.value or not same:
         return "the conditions differ"
-    everything = first.value == "real" and sets[0][0] == REALS
-    return "" if everything or first.args[2:] == second.args[2:] else "conditions on others"
+    everything = condition.value == "real" and sets[0][0] == REALS
+    if not everything and condition.args[2:] != opposite.args[2:]:
+        return "conditions on others"
+    return difference(body, other, budget)
 
 
 def _equations(first: Node, second: Node, budget: Budget) -> str:

@@ -32,6 +32,11 @@ class Span(NamedTuple):
             self.low > self.high or (self.low == self.high and not (self.has_low and self.has_high))
         )
 
+    def has(self, point: Fraction) -> bool:
+        """Whether a number lies in it."""
+        above = self.low < point or (self.low == point and self.has_low)
+        return above and (point < self.high or (point == self.high and self.has_high))
+
 
 def canonical(node: Node, budget: Budget) -> Node:
     """One region with sorted, disjoint intervals, or a set if it has only single points.

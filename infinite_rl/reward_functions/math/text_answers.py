@@ -224,7 +224,8 @@ def _date(text: str) -> Node | None:
         if match is None:
             continue
         parts = match.groupdict()
-        month = _month(parts["month"])
+        name = parts["month"]
+        month = int(name) if name.isdigit() else _MONTH_NUMBERS.get(name.casefold())
         if month is None:
             return None
         year, day = parts.get("year"), parts.get("day")
@@ -237,7 +238,3 @@ def _date(text: str) -> Node | None:
         unchecked = f" {weekday[1].casefold()}" if weekday and not year else ""
         return Node("date", (), f"{year or '-'}-{month:02}-{date.day if day else '-'}{unchecked}")
     return None
-
-
-def _month(name: str) -> int | None:
-    return int(name) if name.isdigit() else _MONTH_NUMBERS.get(name.casefold())

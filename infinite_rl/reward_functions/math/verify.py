@@ -22,7 +22,7 @@ VerdictStatus = Literal["equal", "different", "unparsed", "timeout", "budget"]
 _INTEGER = re.compile(r"\s{0,99}(?:\$(-?[0-9]{1,300})\$|(-?[0-9]{1,300}))\.?\s{0,99}")
 CALCULUS = ("\\int", "\\sum", "\\prod", "\\lim", "{dx}", "∫", "∑", "∏")  # perhaps work for sympy
 _CHOICES = frozenset("abcd")
-_SHORT = 200  # characters of an answer whose form is kept
+_SHORT = 200  # characters of an answer whose form is kept: a gold recurs with each completion
 _FAILURES: list[VerdictStatus] = ["unparsed", "budget", "timeout"]  # of two, the first counts
 # A recursion error means that the caller's stack was nearly full: our own depth is bounded.
 _FAULTS = (Unparsed, Undefined, OverBudget, OutOfTime, RecursionError)
@@ -78,7 +78,8 @@ def verify(
     same = len(set(answers.values())) == 1
     for side, answer in answers.items():
         try:
-            forms[side] = canonicalize(_form(answer), budget, same=same)
+            form = _cached_form(answer) if len(answer) <= _SHORT else read(answer, Budget(math.inf))
+            forms[side] = canonicalize(form, budget, same=same)
         except _FAULTS as fault:
             faults[side] = fault
     shown = [show(forms[side]) if side in forms else "" for side in ("prediction", "gold")]
@@ -153,11 +154,6 @@ def _integers(prediction: re.Match[str], gold: re.Match[str]) -> Verdict:
     shown = [match[1] or match[2] for match in (prediction, gold)]
     reason = "" if int(shown[0]) == int(shown[1]) else "the numbers differ"
     return Verdict("different" if reason else "equal", reason, shown[0], shown[1])
-
-
-def _form(answer: str) -> Node:
-    """The normal form of an answer, cached for short ones: a gold recurs with each completion."""
-    return _cached_form(answer) if len(answer) <= _SHORT else read(answer, Budget(math.inf))
 
 
 @lru_cache(512)
