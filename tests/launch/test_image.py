@@ -22,47 +22,45 @@ TEXT = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/image.yml").read_text(encoding="utf-8"))
 
 
-def instructions() -> list[tuple[str, str]]:
-    """Each instruction and its arguments, lines that go on joined."""
-    lines = [line for line in TEXT.splitlines() if not line.startswith("#")]
-    joined = re.sub(r"\\\n\s*", "", "\n".join(lines))
-    return [(word, rest.strip()) for word, _, rest in map(_split, joined.splitlines()) if word]
-
-
-def _split(line: str) -> tuple[str, str, str]:
-    return line.partition(" ")
+_LINES = [line for line in TEXT.splitlines() if not line.startswith("#")]
+# Each instruction and its arguments, lines that go on joined.
+INSTRUCTIONS = [
+    (line.partition(" ")[0], line.partition(" ")[2].strip())
+    for line in re.sub(r"\\\n\s*", "", "\n".join(_LINES)).splitlines()
+    if line.strip()
+]
 
 
 def of(name: str) -> list[str]:
-    return [rest for word, rest in instructions() if word == name]
+    return [rest for word, rest in INSTRUCTIONS if word == name]
 
 
-def copied() -> list[str]:
-    """What is copied from the folder, not from another stage."""
-    return [each for rest in of("COPY") if "--from" not in rest for each in rest.split()[:-1]]
+# What is copied from the folder, not from another stage.
+COPIED = [each for rest in of("COPY") if "--from" not in rest for each in rest.split()[:-1]]
 
 
-def test_every_instruction_is_one_of_docker() -> None:
+def test_every_instruction_and_command_is_known() -> None:
     known = {"ARG", "FROM", "SHELL", "RUN", "WORKDIR", "COPY", "ENV", "ENTRYPOINT"}
-    assert {word for word, _ in instructions()} == known
+    assert {word for word, _ in INSTRUCTIONS} == known
+    parts = [part for rest in of("RUN") for part in rest.split("&&")]
+    programs = {shlex.split(part)[0] for part in parts if not re.match(r"\s*\w+=", part)}
+    assert programs == {"apt-get", "rm", "pip", "python"}
+    for rest in of("RUN"):  # what is downloaded does not stay in a layer
+        assert "pip" not in rest or "--no-cache-dir" in rest
+        assert "apt-get install" not in rest or "rm -rf /var/lib/apt/lists/*" in rest
+    assert not re.search(r"(?i)token|secret|password|_key", TEXT), "no secret is an argument"
 
 
-def test_what_is_copied_is_there_and_git_knows_it() -> None:
-    assert copied()
-    for each in copied():
-        assert (ROOT / each).exists(), each
+def test_what_is_copied_is_in_the_repository_and_sent_to_the_engine_and_secrets_are_not() -> None:
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    rules = [line for line in lines if line and not line.startswith("#")]
+    assert COPIED and rules[0] == "*"
+    for each in COPIED:
+        assert (ROOT / each).exists() and f"!{each}" in rules, each
         if shutil.which("git") and (ROOT / ".git").exists():
             words = ["git", "ls-files", "--", each]
             found = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
             assert found.stdout, f"{each} is not in the repository"
-
-
-def test_what_is_copied_is_sent_to_the_engine_and_secrets_are_not() -> None:
-    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
-    rules = [line for line in lines if line and not line.startswith("#")]
-    assert rules[0] == "*"
-    for each in copied():
-        assert f"!{each}" in rules
     out = [rule for rule in rules if not rule.startswith("!")]
     for name in ("infinite_rl/.env", "build_src/.env.local", "infinite_rl/runtimes/python.wasm"):
         assert any(fnmatch(name, rule.replace("**/", "*")) for rule in out[1:]), name
@@ -72,8 +70,8 @@ def test_the_build_copies_all_that_setuptools_needs() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     text = re.sub(r'(?m)^"?infinite_rl.* = \[.*', "", text)  # the package is copied whole
     needed = set(re.findall(r'"([\w.]+\.(?:md|txt)|LICENSE)"', text))
-    assert {"README.md", "LICENSE", "VERSION.txt"} <= needed <= {*copied()}
-    assert "setup.py" in copied() and "pyproject.toml" in copied()
+    assert {"README.md", "LICENSE", "VERSION.txt"} <= needed <= {*COPIED}
+    assert "setup.py" in COPIED and "pyproject.toml" in COPIED
 
 
 def test_every_base_has_its_full_version() -> None:
@@ -95,26 +93,6 @@ def test_the_program_is_the_one_that_requests_and_local_runs_name() -> None:
     (entry,) = of("ENTRYPOINT")
     assert json.loads(entry) == ["python", "-m", MODULE]  # as a list: signals reach it
     assert importlib.util.find_spec(MODULE)
-
-
-def test_every_command_of_a_stage_is_known() -> None:
-    programs = {
-        shlex.split(part)[0]
-        for rest in of("RUN")
-        for part in rest.split("&&")
-        if not re.match(r"\s*\w+=", part)
-    }
-    assert programs == {"apt-get", "rm", "pip", "python"}
-
-
-def test_what_is_downloaded_does_not_stay_in_a_layer() -> None:
-    for rest in of("RUN"):
-        assert "pip" not in rest or "--no-cache-dir" in rest
-        assert "apt-get install" not in rest or "rm -rf /var/lib/apt/lists/*" in rest
-
-
-def test_no_secret_is_an_argument_or_a_variable() -> None:
-    assert not re.search(r"(?i)token|secret|password|_key", TEXT)
 
 
 def test_the_workflow_builds_it_on_changes_of_what_it_copies() -> None:

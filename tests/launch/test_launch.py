@@ -50,17 +50,12 @@ def test_a_name_is_checked_as_the_service_checks_it() -> None:
     bad += ["a" + "-b" * 32]  # the pattern admits 125 characters, as each repeat may hold a hyphen
     assert [check_name(name) for name in good] == good
     assert_none(unlike(("UsageError: a job's name", partial(check_name, name)) for name in bad))
+    east = timezone(timedelta(hours=9))
+    assert default_name(NOW) == default_name(NOW.astimezone(east)) == good[5]
     shape = sagemaker("CreateTrainingJob").input_shape.members["TrainingJobName"]
     pattern = shape.metadata["pattern"]  # older models of the service omit its first sign
     assert request._NAME.pattern.removeprefix("^") == pattern.removeprefix("^")
     assert shape.metadata["max"] == 63
-
-
-def test_the_default_name_is_the_time_in_utc() -> None:
-    assert default_name(NOW) == "annotations-adhoc-20260301-123005"
-    east = timezone(timedelta(hours=9))
-    assert default_name(NOW.astimezone(east)) == default_name(NOW)
-    assert check_name(default_name(NOW))
 
 
 # Configs.
@@ -109,16 +104,13 @@ def test_the_account_is_the_roles_or_that_of_the_credentials() -> None:
     assert resolved.role_arn == "arn:aws:iam::210987654321:role/training"
     with pytest.raises(UsageError, match="account is missing.*--account.*STS"):
         resolve(config, needed)
-
-
-def test_each_partition_of_aws_has_its_own_addresses() -> None:
-    for region, arn, registry in (
+    for region, partition, registry in (  # of AWS
         ("eu-west-1", "arn:aws:", "amazonaws.com"),
         ("cn-north-1", "arn:aws-cn:", "amazonaws.com.cn"),
         ("us-gov-west-1", "arn:aws-us-gov:", "amazonaws.com"),
     ):
         config = SageMakerConfig(region=region, account="1" * 12, role="r")
-        assert config.role_arn.startswith(arn)
+        assert config.role_arn.startswith(partition)
         assert config.registry == f"{'1' * 12}.dkr.ecr.{region}.{registry}"
 
 
@@ -426,15 +418,12 @@ IMAGE = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/infinite-rl:1.0"
 JOB = Job("annotations-adhoc-20260301-123005", IMAGE, "0" * 32, evaluated=True)
 
 
-def test_a_request_is_the_same_bytes_each_time() -> None:
-    shown = json.dumps(redact(create_training_job(JOB, CONFIG)), indent=2, sort_keys=True) + "\n"
-    assert shown == (HERE / "launch_request.json").read_text(encoding="utf-8")
-
-
-def test_a_secret_of_the_environment_is_sent_but_not_shown() -> None:
+def test_a_request_is_the_same_bytes_each_time_and_shows_no_secret() -> None:
     request = create_training_job(JOB, CONFIG)
+    shown = json.dumps(redact(request), indent=2, sort_keys=True) + "\n"
+    assert shown == (HERE / "launch_request.json").read_text(encoding="utf-8")
     assert request["Environment"]["HF_TOKEN"] == "hf_abcdefghijklmnopqrstuvwxyz"
-    assert "hf_abc" not in json.dumps(redact(request))
+    assert "hf_abc" not in shown
 
 
 def test_the_defaults_are_those_that_are_documented() -> None:
