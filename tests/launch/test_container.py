@@ -321,26 +321,16 @@ def folder() -> Iterator[Path]:
 
 @linux
 @pytest.mark.slow
-def test_ray_runs_over_all_hosts_and_all_end_as_the_training_does(folder: Path) -> None:
-    pytest.importorskip("ray")
-    with job(folder, code=3) as (head, other):
-        output, errors = head.communicate(timeout=180)
-        assert output == f"nodes {' '.join(NAMES)}\n", errors
-        assert (head.returncode, other.wait(90)) == (3, 3)
-        assert next(folder.glob("session_*/logs")).is_dir(), "Ray's folder is another one"
-        assert not ray_processes(folder)
-
-
-@linux
-@pytest.mark.slow
-@pytest.mark.parametrize(("number", "codes"), [(9, (-9, 1)), (15, (143, 1))])
-def test_when_the_head_is_killed_or_stopped_the_others_end_with_an_error(
+@pytest.mark.parametrize(("number", "codes"), [(0, (3, 3)), (9, (-9, 1)), (15, (143, 1))])
+def test_ray_runs_over_all_hosts_and_all_end_as_the_training_or_the_head_does(
     folder: Path, number: int, codes: tuple[int, int]
 ) -> None:
     pytest.importorskip("ray")
-    with job(folder, seconds=600) as (head, other):
-        assert head.stdout and head.stdout.readline().startswith("nodes")
-        head.send_signal(number)
+    with job(folder, code=3, seconds=600 if number else 0) as (head, other):
+        assert head.stdout and head.stdout.readline() == f"nodes {' '.join(NAMES)}\n"
+        assert next(folder.glob("session_*/logs")).is_dir(), "Ray's folder is another one"
+        if number:
+            head.send_signal(number)
         assert (head.wait(90), other.wait(90)) == codes
         assert number == 9 or not ray_processes(folder)
 
