@@ -22,12 +22,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import isqrt
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import layout
 from .draw import Draw
@@ -170,6 +170,7 @@ def reduced(top: int, bottom: int) -> str:
 
 
 _LINE = re.compile(r"(\s*)(\w+)(?:\[(.+?)\])? +(.*)")
+_NOT_DRAWN = ("step", "answer")
 _FEWEST_STEPS_FOR_NUMBERS = 2
 _FRAMES, _OPENINGS, _CLOSINGS = (
     phrases("common", name) for name in ("frames", "openings", "closings")
@@ -187,23 +188,12 @@ class _Scope(dict[str, Any]):
         return in_brackets(self[key[1:-1]])
 
 
-@dataclass(frozen=True)
-class _Line:
-    """A template and its condition; the columns and steps of a question."""
+class _Line(NamedTuple):
+    """A template and the condition that it needs; the steps of a question."""
 
     text: str
-    holds: Callable[[Names], bool] | None
-    columns: Sequence[str] = ()
-    steps: list[_Line] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class _Section:
-    """The alternatives of each tag, in the order in which they are drawn, and what is not drawn."""
-
-    drawn: dict[str, list[_Line]] = field(default_factory=dict)
-    steps: list[_Line] = field(default_factory=list)
-    answer: list[_Line] = field(default_factory=list)
+    condition: str
+    steps: list[_Line]
 
 
 def write(draw: Draw, level: int, family: str, kind: Kind) -> Problem:
@@ -213,16 +203,16 @@ def write(draw: Draw, level: int, family: str, kind: Kind) -> Problem:
     sentences: list[str] = []
     start: list[_Line] = []
     steps: list[_Line] = []
-    forms: Sequence[str] = ("",) if "fact" in section.drawn else ()
-    for line in section.answer:
+    forms: Sequence[str] = ("",) if "fact" in section else ()
+    for line in section.get("answer", ()):
         scope["answer"] = line.text.format_map(scope)
-    for tag, lines in section.drawn.items():
-        options = [line for line in lines if line.holds is None or line.holds(scope)]
-        if not options:
+    for tag, lines in section.items():
+        options = [line for line in lines if not line.condition or _holds(line.condition, scope)]
+        if tag in _NOT_DRAWN or not options:
             continue
         line = draw.pick(options) if len(options) > 1 else options[0]
         if tag == "ask":
-            wanted, answer, *lists = (text.format_map(scope) for text in line.columns)
+            wanted, answer, *lists = (part.format_map(scope) for part in line.text.split(" | "))
             scope.update(wanted=wanted, answer=answer)
             forms, steps = phrases(family, lists[0]) if lists else forms, line.steps
         elif tag == "fact":
@@ -236,13 +226,22 @@ def write(draw: Draw, level: int, family: str, kind: Kind) -> Problem:
     if forms:
         sentences.append(draw.pick(forms))
     response: list[str] = []
-    for step in (*start, *section.steps, *steps):
-        if step.holds is None or step.holds(scope):
+    for step in (*start, *section.get("step", ()), *steps):
+        if not step.condition or _holds(step.condition, scope):
             if step.text.startswith("*"):
                 response += scope[step.text[1:]]
             else:
                 response.append(step.text.format_map(scope))
     return _solved(draw, " ".join(sentences), response, scope["answer"])
+
+
+def _holds(condition: str, names: Names) -> bool:
+    if condition.isdigit():
+        return bool(names["level"] >= int(condition))
+    name, _, value = condition.lstrip("!").partition("=")
+    if value:
+        return bool(names[name] == value)
+    return bool(names[name]) != condition.startswith("!")
 
 
 def _solved(draw: Draw, prompt: str, steps: Sequence[str], answer: str) -> Problem:
@@ -261,24 +260,17 @@ def _solved(draw: Draw, prompt: str, steps: Sequence[str], answer: str) -> Probl
 
 
 @cache
-def _section(family: str, name: str) -> _Section:
-    section = _Section()
+def _section(family: str, name: str) -> Mapping[str, Sequence[_Line]]:
+    """The alternatives of each tag, in the order in which they are drawn, and all steps."""
+    section: dict[str, list[_Line]] = {}
     for source in _included(family, name):
         match = _LINE.fullmatch(source)
         assert match, f"{family}.txt, [{name}]: {source!r} is no tag and text"
         indent, tag, condition, text = match.groups("")
-        holds, is_step = _condition(condition), tag == "step"
-        texts = phrases(family, text[1:]) if text.startswith("*") and not is_step else [text]
-        columns = text.split(" | ") if tag == "ask" else ()
-        lines = [_Line(each.strip('"').replace(r"\n", "\n"), holds, columns) for each in texts]
-        if indent:
-            section.drawn["ask"][-1].steps.extend(lines)
-        elif is_step:
-            section.steps.extend(lines)
-        elif tag == "answer":
-            section.answer.extend(lines)
-        else:
-            section.drawn.setdefault(tag, []).extend(lines)
+        texts = phrases(family, text[1:]) if text.startswith("*") and tag != "step" else [text]
+        lines = section["ask"][-1].steps if indent else section.setdefault(tag, [])
+        for each in texts:
+            lines.append(_Line(each.strip('"').replace(r"\n", "\n"), condition, []))
     return section
 
 
@@ -288,14 +280,3 @@ def _included(family: str, section: str) -> Iterator[str]:
             yield from _included(family, line.removeprefix("include "))
         else:
             yield line
-
-
-def _condition(text: str) -> Callable[[Names], bool] | None:
-    if not text:
-        return None
-    if text.isdigit():
-        return lambda names: bool(names["level"] >= int(text))
-    name, _, value = text.lstrip("!").partition("=")
-    if value:
-        return lambda names: bool(names[name] == value)
-    return lambda names: bool(names[name]) != text.startswith("!")
