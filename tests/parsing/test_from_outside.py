@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from infinite_rl import (
     Completion,
@@ -91,8 +92,10 @@ LINES = Format(
 )
 
 
-def made(folder: Path) -> Any:
-    return generate_dataset(
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sums")
+    progress = generate_dataset(
         "dictating",
         num_samples=3,
         out_dir=folder,
@@ -102,42 +105,29 @@ def made(folder: Path) -> Any:
         extra_tasks={"sums": SUMS},
         extra_rewards={"sum": SumReward("sum")},
     )
+    assert progress.complete
+    return folder
 
 
-def test_a_task_a_reward_a_provider_and_a_runtime_of_ones_own_make_rows(tmp_path: Path) -> None:
-    assert made(tmp_path).complete
-    rows = load_dataset(tmp_path)
+def test_a_task_a_reward_a_provider_and_a_runtime_of_ones_own_make_rows(made: Path) -> None:
+    rows = load_dataset(made)
     assert list(rows["type"]) == ["sums"] * 3
     assert all(int(answer) % 2 == 0 for answer in rows["answer"]), "wrong sums are kept out"
 
 
-def test_a_run_with_them_is_judged_anew_by_a_stricter_reward(tmp_path: Path) -> None:
-    made(tmp_path)
-    rescored = rescore(
-        tmp_path, extra_tasks={"sums": SUMS}, extra_rewards={"sum": SmallSums("sum")}
-    )
+def test_their_rows_are_exported_proven_again_and_judged_anew(made: Path, tmp_path: Path) -> None:
+    with (made / "dataset.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    export(rows, LINES, tmp_path, system="")
+    lines = (tmp_path / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["want"] for line in lines] == [row["answer"] for row in rows]
+    for reward, faults in ((SumReward, [False] * 3), (SmallSums, [False, True, True])):
+        proven = reprove(rows, {"sum": reward("sum")}, {"sums": SUMS})
+        assert [bool(each.fault) for each in proven] == faults
+    stricter = {"sum": SmallSums("sum")}
+    rescored = rescore(made, extra_tasks={"sums": SUMS}, extra_rewards=stricter)
     assert rescored.out and rescored.kept == 1
     assert list(load_dataset(rescored.out)["answer"]) == ["4"]
-
-
-def test_rows_of_theirs_are_proven_again(tmp_path: Path) -> None:
-    made(tmp_path)
-    rows = [*csv.DictReader(io.StringIO((tmp_path / "dataset.csv").read_text("utf-8")))]
-    for reward, faults in (
-        (SumReward("sum"), [False] * 3),
-        (SmallSums("sum"), [False, True, True]),
-    ):
-        proven = reprove(rows, {"sum": reward}, {"sums": SUMS})
-        assert [bool(each.fault) for each in proven] == faults
-
-
-def test_an_export_of_ones_own_writes_them(tmp_path: Path) -> None:
-    made(tmp_path / "data")
-    with (tmp_path / "data" / "dataset.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    export(rows, LINES, tmp_path / "out", system="")
-    lines = (tmp_path / "out" / "train.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line)["want"] for line in lines] == [row["answer"] for row in rows]
 
 
 def test_the_packages_own_reward_judges_by_a_runtime_of_ones_own() -> None:
