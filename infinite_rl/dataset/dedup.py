@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import UsageError, import_extra
-from ..reward_functions.word_tables import WordTables
+from ..parsing.word_tables import WordTables
 from .rows import Row, Source, number_of, read
 from .spill import SpillFile
 from .tokens import BREAK, Hashes, clauses, hash_of, hashes, literals, text_of, tokens

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from ..reward_functions.word_tables import WordTables
+from ..parsing.word_tables import WordTables
 from . import MIN_DISTINCT
 from .tokens import hashes, tokens
 

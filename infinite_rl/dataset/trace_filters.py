@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..layout import ANSWER_TAG
-from ..reward_functions.word_tables import WordTables
+from ..parsing.word_tables import WordTables
 
 _FENCE = re.compile(r"[ \t]*(```|~~~)")
 _TABLES = WordTables(__file__)

@@ -1,7 +1,6 @@
 """Rewards by name: a row and a completion in, a score out.
 
     reward_function.py  the base class, unscored results, and predicates as references
-    word_tables.py      the words and patterns in the text files beside the modules
     shaping.py          auxiliary signals: length, repetition, language
 
     compare.py          how close one printed text is to another

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from .word_tables import WordTables
+from ..parsing.word_tables import WordTables
 
 _TABLES = WordTables(__file__)
 _ENDED = _TABLES.pattern("ended")

@@ -26,10 +26,10 @@ from typing import Any
 from ..errors import SandboxError, UsageError, shown
 from ..layout import ANSWER_TAG
 from ..parsing.markup import format_of, tag_matches
+from ..parsing.word_tables import WordTables
 from ..types import RewardFunctionScore
 from ..workers.worker import NoWorkers, Worker, WorkerGone
 from .reward_function import BadReference, Expected, RewardFunction, by_predicate, unscored
-from .word_tables import WordTables
 
 VERSION = "0.1.25"
 _TABLES = WordTables(__file__)

@@ -20,8 +20,8 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from ..errors import UnknownName, UsageError, look_up
+from ..parsing.word_tables import WordTables
 from ..types import RewardFunctionScore
-from .word_tables import WordTables
 
 Shaping: TypeAlias = "Mapping[str, float | Mapping[str, Any]]"
 

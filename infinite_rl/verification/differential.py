@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ..layout import ANSWER_TAG
@@ -66,7 +67,7 @@ class Differential:
             reference = read_reference(sample.answer)
         except BadReference:
             return
-        if sample.language not in _EPILOGUES:
+        if sample.language not in ("python", "javascript"):
             return
         if isinstance(reference, Cases):
             self._stdin = stdin_inputs(reference, seed)
@@ -97,7 +98,7 @@ class Differential:
         if not self._calls:
             return {}
         mark = hashlib.sha256(f"{self._seed}/{code}".encode("utf-8", "replace")).hexdigest()[:16]
-        epilogue = _EPILOGUES[self._language](self._calls, mark)
+        epilogue = _epilogue(self._language, self._calls, mark)
         execution = self._executor.execute(f"{code}\n\n{epilogue}", self._language)
         values: dict[int, Any] = {}
         for line in execution.stdout.splitlines():
@@ -142,60 +143,25 @@ def _same_scalar(one: Any, other: Any) -> bool:
 
 # --- the code that runs after a program -----------------------------------------------------------
 
-_PYTHON = """
-import json as _json_, sys as _sys_
-def _plain_(value):
-    if isinstance(value, (set, frozenset)):
-        return {{"set": sorted(map(repr, value))}}
-    raise TypeError
-for _number_, _call_ in enumerate([{calls}]):
-    try:
-        _text_ = _json_.dumps([_call_()], default=_plain_)
-    except BaseException:
-        continue
-    _sys_.stdout.write("\\n{mark}%d %s\\n" % (_number_, _text_))
-    _sys_.stdout.flush()
-"""
-_JAVASCRIPT = """
-;(() => {{
-  const plain = (key, value) => {{
-    if (value === undefined) return {{undefined: true}};
-    if (typeof value === "bigint") return {{bigint: String(value)}};
-    if (typeof value === "number" && !Number.isFinite(value)) return {{number: String(value)}};
-    if (value instanceof Map) return {{map: [...value]}};
-    if (value instanceof Set) return {{set: [...value]}};
-    if (typeof value === "function" || typeof value === "symbol" || value instanceof Promise) {{
-      throw new TypeError();
-    }}
-    return value;
-  }};
-  [{calls}].forEach((call, number) => {{
-    try {{
-      console.log("\\n{mark}" + number + " " + JSON.stringify([call()], plain));
-    }} catch (error) {{}}
-  }});
-}})();
-"""
 
-
-def _python_epilogue(calls: Sequence[CallInput], mark: str) -> str:
-    texts = (
-        f"lambda: {call.name}({', '.join([*map(ascii, call.args), *_keywords(call)])})"
-        for call in calls
-    )
-    return _PYTHON.format(calls=", ".join(texts), mark=mark)
+def _epilogue(language: str, calls: Sequence[CallInput], mark: str) -> str:
+    """Return the code that prints the value of each call behind `mark` and its number."""
+    if language == "python":
+        arguments = ([*map(ascii, call.args), *_keywords(call)] for call in calls)
+        texts = [
+            f"lambda: {call.name}({', '.join(parts)})"
+            for call, parts in zip(calls, arguments, strict=True)
+        ]
+    else:  # JSON in a JSON string: a bare `__proto__` in a literal would set the prototype
+        encoded = (json.dumps(json.dumps(call.args)) for call in calls)
+        texts = [
+            f"() => {call.name}(...JSON.parse({arguments}))"
+            for call, arguments in zip(calls, encoded, strict=True)
+        ]
+    path = Path(__file__).with_name(f"epilogue_{language}.txt")
+    code = path.read_text(encoding="utf-8").replace("%MARK%", mark)
+    return code.replace("%CALLS%", ", ".join(texts))
 
 
 def _keywords(call: CallInput) -> list[str]:
     return [f"{name}={ascii(value)}" for name, value in call.kwargs.items()]
-
-
-def _javascript_epilogue(calls: Sequence[CallInput], mark: str) -> str:
-    # JSON in a JSON string: a bare `__proto__` in an object's literal would set its prototype.
-    texts = (
-        f"() => {call.name}(...JSON.parse({json.dumps(json.dumps(call.args))}))" for call in calls
-    )
-    return _JAVASCRIPT.format(calls=", ".join(texts), mark=mark)
-
-
-_EPILOGUES = {"python": _python_epilogue, "javascript": _javascript_epilogue}

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 import random
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from ..parsing.word_tables import WordTables
 from ..sandbox.javascript.tokens import Token, tokens
 
 _MAX_CHARS = 20_000  # of a program: its tree is about a hundred times as large
@@ -196,16 +196,9 @@ def _changeable(tree: ast.AST) -> list[ast.AST]:
 
 # --- JavaScript, by its tokens -------------------------------------------------------------------
 
-_MARKS = {
-    "+": "-", "-": "+", "*": "+", "/": "*", "%": "*", "<": "<=", "<=": "<", ">": ">=", ">=": ">",
-    "==": "!=", "!=": "==", "===": "!==", "!==": "===", "&&": "||", "||": "&&", "+=": "-=",
-    "-=": "+=", "*=": "+=", "++": "--", "--": "++",
-}  # fmt: skip
-_WORDS = {"true": "false", "false": "true"}
-_KEYWORDS = re.compile(
-    "break|case|class|const|continue|default|do|else|export|for|function|if|import|let|return|"
-    "switch|throw|try|var|while"
-)
+_TABLES = WordTables(__file__)
+_MARKS, _WORDS = _TABLES.mapping("marks"), _TABLES.mapping("words")
+_KEYWORDS = _TABLES.words("keywords")
 
 
 def _javascript_changes(code: str) -> Iterator[_Change]:
@@ -243,9 +236,7 @@ def _changed_token(code: str, stream: Sequence[Token], at: int) -> Iterator[tupl
 
 
 def _starts_statement(token: Token, before: str) -> bool:
-    return (
-        token.kind == "word" and before in (";", "{", "}") and not _KEYWORDS.fullmatch(token.text)
-    )
+    return token.kind == "word" and before in (";", "{", "}") and token.text not in _KEYWORDS
 
 
 def _closing(stream: Sequence[Token], at: int) -> int:

@@ -11,38 +11,24 @@ import builtins
 import re
 from functools import lru_cache
 
+from ...parsing.word_tables import WordTables
 from ...sandbox.javascript.tokens import tokens
 from .reference import Tests
 
 _MAX_CACHED = 256
 _MAX_CHARS = 5_000  # of a test: the tree of a longer one costs more than a run
 
-# Python: builtins that depend only on values, and nodes that are always fully evaluated.
-_FUNCTIONS = re.compile(
-    "abs|all|any|bool|dict|divmod|float|frozenset|int|isinstance|len|list|max|min|pow|range|"
-    "reversed|round|set|sorted|str|sum|tuple|zip"
-)
-_NODES = (
+_TABLES = WordTables(__file__)
+_FUNCTIONS = _TABLES.words("python functions")
+_NODES = (  # that are always fully evaluated
     *(ast.Module, ast.Assert, ast.Compare, ast.cmpop, ast.Call, ast.keyword, ast.Name, ast.Load),
     *(ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.UnaryOp, ast.unaryop),
     *(ast.BinOp, ast.operator),
 )
-
-# JavaScript: the words and marks of an assertion, and calls that work without a program.
-_WORDS = re.compile(
-    "assert|console|deepEqual|deepStrictEqual|equal|ok|strict|strictEqual|JSON|stringify|"
-    "length|true|false|null|undefined|NaN|Infinity"
-)
+_WORDS, _GLOBALS = _TABLES.words("javascript words"), _TABLES.words("javascript globals")
 _MARKS = re.compile(r"[][(){},:.+\-*/%<>!]|\.\.\.|\*\*|[<>]=|[!=]==?")
 _MODULES = re.compile(r"""(['"])(?:node:)?assert(?:/strict)?\1""")
 _PROGRAM_NAME = re.compile(r"[a-z_$][\w$]*", re.ASCII)  # a capital begins a class of the language
-_GLOBALS = re.compile(
-    "assert|atob|async|await|btoa|class|clear|clearInterval|clearTimeout|console|const|"
-    "debugger|decodeURI|decodeURIComponent|delete|do|encodeURI|encodeURIComponent|escape|"
-    "eval|export|fetch|for|function|gc|if|import|isFinite|isNaN|let|new|parseFloat|parseInt|"
-    "print|queueMicrotask|require|return|setImmediate|setInterval|setTimeout|std|"
-    "structuredClone|super|switch|this|throw|typeof|unescape|var|void|while|with|yield"
-)
 
 
 @lru_cache(_MAX_CACHED)
@@ -56,7 +42,7 @@ def are_plain_calls(tests: Tests, language: str) -> bool:
         return False
     if tests.expected:  # all call one function, and the host compares the value
         name = tests.tests[0].partition("(")[0]
-        is_known = _GLOBALS.fullmatch(name) or hasattr(builtins, name)
+        is_known = name in _GLOBALS or hasattr(builtins, name)
         return not is_known and bool(_PROGRAM_NAME.fullmatch(name))
     return all(len(text) <= _MAX_CHARS and is_plain(text) for text in tests.tests)
 
@@ -71,7 +57,7 @@ def _is_plain_python(test: str) -> bool:
     if not isinstance(statement, ast.Assert) or not all(map(_is_evaluated, nodes)):
         return False
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    program = {name for name in names if not _FUNCTIONS.fullmatch(name)}
+    program = {name for name in names if name not in _FUNCTIONS}
     reserved = any(hasattr(builtins, name) or name.startswith("_") for name in program)
     return bool(program) and not reserved and isinstance(statement.msg, ast.Constant | None)
 
@@ -89,13 +75,13 @@ def _is_plain_javascript(test: str) -> bool:
     calls_program = False
     for token, before, after in zip(stream, texts, texts[2:], strict=False):
         text = token.text
-        if token.kind == "word" and not text[0].isdigit() and not _WORDS.fullmatch(text):
+        if token.kind == "word" and not text[0].isdigit() and text not in _WORDS:
             if text == "require":
                 continue  # its argument is checked below
             if after == ":" and before in ("{", ","):
                 continue
             is_call = after == "(" and before != "." and _PROGRAM_NAME.fullmatch(text)
-            if not is_call or _GLOBALS.fullmatch(text):
+            if not is_call or text in _GLOBALS:
                 return False
             calls_program = True
         elif token.kind not in ("word", "string") and not _MARKS.fullmatch(text):

@@ -11,7 +11,7 @@ import unicodedata
 from functools import cache
 from typing import Any
 
-from ..word_tables import WordTables
+from ...parsing.word_tables import WordTables
 
 # Quotes, brackets and Markdown's asterisks after a mark belong to its sentence. The look behind
 # keeps time linear: a run of marks is tried once.

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 
 from ...layout import ANSWER_TAG
 from ...parsing.markup import TagMatch, split_thinking, tag_matches
+from ...parsing.word_tables import WordTables
 from ..answer_context import (
     fault_after,
     fault_around,
@@ -24,7 +25,6 @@ from ..answer_context import (
     until_end_token,
     until_next_question,
 )
-from ..word_tables import WordTables
 from .bounds import Unparsed
 
 Convention = Literal["tag", "math", "gsm8k", "last_number"]

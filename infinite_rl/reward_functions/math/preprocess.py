@@ -10,7 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar
 
-from ..word_tables import WordTables
+from ...parsing.word_tables import WordTables
 from .tokens import FUNCTIONS, GREEK
 from .units import PARTS, SINGLE_LETTERS, is_unit, multiple
 

@@ -13,7 +13,7 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
-from ..word_tables import WordTables
+from ...parsing.word_tables import WordTables
 from . import units
 from .preprocess import number_in_words, ordinal
 from .tree import REALS, Node, number

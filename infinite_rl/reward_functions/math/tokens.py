@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ..word_tables import WordTables
+from ...parsing.word_tables import WordTables
 from .bounds import MAX_DEPTH, MAX_TOKENS, OverBudget, Unparsed
 from .tree import Node, expression
 from .units import CURRENCIES, is_unit

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..word_tables import WordTables
+from ...parsing.word_tables import WordTables
 
 Dimension = tuple[tuple[str, int], ...]
 

@@ -8,20 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+from ...parsing.word_tables import WordTables
 from .tokens import TokenTree
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_MODULES = _words("mocha jest @jest/globals node:test vitest bun:test ava tape uvu qunit jasmine")
-_BLOCKS = _words("describe it test suite specify")  # take a name and a function
-_MODIFIERS = _words("each skip only todo concurrent failing")
-_ASSERTIONS = _words(
-    "ok equal notEqual strictEqual notStrictEqual deepEqual notDeepEqual deepStrictEqual"
-    " notDeepStrictEqual throws doesNotThrow rejects match"
-)
+_TABLES = WordTables(__file__)
+_MODULES, _BLOCKS = _TABLES.words("modules"), _TABLES.words("blocks")
+_MODIFIERS, _ASSERTIONS = _TABLES.words("modifiers"), _TABLES.words("assertions")
 _LONGEST_CHAIN = 8  # names before the call of an assertion, as in `require("assert").strict.ok(`
 _BEFORE_STATEMENT = frozenset(["", ";", "{", "}", ")", "]", "=>", "await", "return", "else"])
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from ...parsing.word_tables import WordTables
 from .modules import as_script
 from .tokens import TokenTree
 
@@ -25,47 +26,14 @@ _OWN_ASSERT = re.compile(
 )
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_BINARY = _words(
-    "equal notEqual strictEqual notStrictEqual deepEqual notDeepEqual deepStrictEqual"
-    " notDeepStrictEqual"
-)
+_TABLES = WordTables(__file__)
+_BINARY = _TABLES.words("binary")
 _OPERANDS = {"": 1, "ok": 1, "match": 2, "doesNotMatch": 2, **dict.fromkeys(_BINARY, 2)}
-
-# Names that no program can have made, whatever stands in the place of a global of that name: they
-# are only ever looked up in the instance that judges.
-_CONSTANTS = _words("undefined NaN Infinity true false null")
-_PURE = _CONSTANTS | _words(
-    "Math JSON Object Array String Number Boolean BigInt Symbol Map Set Date RegExp parseInt"
-    " parseFloat isNaN isFinite Error TypeError RangeError SyntaxError ReferenceError EvalError"
-    " URIError AggregateError ArrayBuffer Int8Array Uint8Array Uint8ClampedArray Int16Array"
-    " Uint16Array Int32Array Uint32Array Float32Array Float64Array BigInt64Array"
-    " BigUint64Array"
-)
-# Of these the call itself is judged away from the program; others make data where the program is.
-_JUDGING = re.compile(
-    r"JSON\.parse|Math\.(?!random\b)\w+|Number(?:\.\w+)?|Boolean|isNaN|isFinite|parseInt|parseFloat"
-    r"|Array\.isArray|Object\.is"
-)
-_OPERATORS = _words("typeof void new instanceof")
-_SEPARATORS = _words("&& || ?? ? : === !== == != < > <= >=")
-_SHORT = _words("&& || ?? ?")
-# What is asked of data in an expectation, and not of an object of the program's own.
-_CALLING = _words(
-    "every some map filter find findIndex findLast findLastIndex forEach reduce reduceRight sort"
-    " toSorted flatMap replace replaceAll"
-)
-_DATA_METHODS = _words(
-    "every some map filter find findIndex includes indexOf join slice reduce sort concat reverse"
-    " flat flatMap startsWith endsWith trim split toUpperCase toLowerCase"
-)
-_REFUSED = _words("=> = ++ -- += -= *= /= %= **= &&= ||= ??= ; \\")
-_REFUSED_WORDS = _words(
-    "function class yield async delete in of this super arguments let const var return"
-)
+_PURE, _JUDGING = _TABLES.words("pure"), _TABLES.pattern("judging")
+_OPERATORS, _SEPARATORS = _TABLES.words("operators"), _TABLES.words("separators")
+_CALLING, _DATA_METHODS = _TABLES.words("calling"), _TABLES.words("data methods")
+_REFUSED, _REFUSED_WORDS = _TABLES.words("refused marks"), _TABLES.words("refused words")
+_SHORT = frozenset({"&&", "||", "??", "?"})
 _CONTROL = ("if", "for", "while", "with", "await")  # `for await (...)`
 _HEADER = '{const assert = require("assert");'
 _LEAVING = ("return", "break", "continue")

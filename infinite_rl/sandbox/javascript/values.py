@@ -11,19 +11,12 @@ from typing import Any
 
 _EXACT = 2**53  # JavaScript prints larger integers with zeros for digits beyond its precision
 _MOST_PARTS = 2_000_000  # parts of a value; a part that occurs twice counts twice
-_KINDS = {"u": "undefined", "i": "a bigint", "y": "a symbol", "k": "a builtin", "!": "an error"}
-_OBJECTS = {
-    "f": "a function",
-    "m": "a Map",
-    "s": "a Set",
-    "d": "a Date",
-    "x": "a pattern",
-    "e": "an Error",
-    "b": "an ArrayBuffer",
-    "t": "a typed array",
-    "w": "a promise",
-    "x1": "a boxed value",
-}
+# What JSON does not have, by the code of its kind.
+_REFUSED = {
+    "u": "undefined", "i": "a bigint", "y": "a symbol", "k": "a builtin", "!": "an error",
+    "f": "a function", "m": "a Map", "s": "a Set", "d": "a Date", "x": "a pattern", "e": "an Error",
+    "b": "an ArrayBuffer", "t": "a typed array", "w": "a promise", "x1": "a boxed value",
+}  # fmt: skip
 _PROTOTYPES = {"a": (["k", "Array.prototype"],), "o": (["k", "Object.prototype"], None)}
 
 
@@ -59,20 +52,15 @@ class _Reader:
         if kind == "n":
             return float(code[1].replace("Infinity", "inf"))
         if kind == "r":
-            return self._again(code[1])
-        if kind in _KINDS:
-            raise NotJson(f"it holds {_KINDS[kind]}")
-        if kind in _OBJECTS:
-            raise NotJson(f"it holds {_OBJECTS[kind]}")
+            value = self._objects[code[1]]
+            if id(value) not in self._sizes:
+                raise NotJson("it holds itself")
+            return value
+        if kind in _REFUSED:
+            raise NotJson(f"it holds {_REFUSED[kind]}")
         if code[-1] not in _PROTOTYPES[kind]:
             raise NotJson("it holds an object of a class")
         return self._array(code) if kind == "a" else self._object(code[2])
-
-    def _again(self, number: int) -> Any:
-        value = self._objects[number]
-        if id(value) not in self._sizes:
-            raise NotJson("it holds itself")
-        return value
 
     def _array(self, code: list[Any]) -> list[Any]:
         _, length, items, properties, _ = code

@@ -15,6 +15,8 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ...parsing.word_tables import WordTables
+
 _CONSTRUCTION = re.compile(r"\b[A-Z]\w*\(")
 _PLAIN = (list, str, dict, set, tuple, int, float, complex, bytes, range, Counter, OrderedDict)
 _PLAIN_ATTRIBUTES = frozenset(name for kind in (*_PLAIN, deque) for name in dir(kind))
@@ -90,19 +92,10 @@ def _shown(tree: ast.Module) -> Iterator[str]:
                 yield from (part.id for part in classes_of if isinstance(part, ast.Name))
 
 
-# Names one a word; in a set, a linter would have them one a line.
-_PURE_MODULES = frozenset(
-    """bisect cmath collections datetime decimal fractions functools heapq itertools json math
-    operator re statistics string textwrap""".split()  # noqa: SIM905 - as above
-)
-_PURE_BUILTINS = frozenset(
-    """abs all any ascii bin bool bytearray bytes chr complex dict divmod enumerate filter float
-    format frozenset hex int isinstance len list map max min oct ord pow range repr reversed round
-    set slice sorted str sum tuple type zip ArithmeticError AssertionError IndexError KeyError
-    TypeError ValueError ZeroDivisionError""".split()  # noqa: SIM905 - as above
-)
+_TABLES = WordTables(__file__)
+_PURE_MODULES, _PURE_BUILTINS = _TABLES.words("pure modules"), _TABLES.words("pure builtins")
 _IMPURE_ATTRIBUTES = frozenset({"now", "today", "utcnow"})
-_IMMUTABLE_CALLS = frozenset({"abs", "bool", "chr", "float", "int", "len", "ord", "round", "str"})
+_IMMUTABLE_CALLS = _TABLES.words("immutable calls")
 _EXPRESSIONS = (
     ast.Constant, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.BinOp, ast.UnaryOp, ast.BoolOp,
     ast.Compare, ast.IfExp, ast.Call, ast.Attribute, ast.Subscript, ast.Slice, ast.Starred,
