@@ -122,53 +122,7 @@ class Format:
     learns: bool = False
 
 
-# --- one function a trainer: from an item to a row, and back if it takes more than a line --------
-
-
-def _trl(item: Item) -> Row:
-    kind = {"type": item.sample.type}
-    return {"prompt": item.prompt, "ground_truth": item.truth, **kind, **item.more}
-
-
-def _verl(item: Item) -> Row:
-    return {
-        "data_source": item.source,
-        "prompt": item.messages,
-        "ability": item.sample.type,
-        "reward_model": {"style": "rule", "ground_truth": item.truth},
-        "extra_info": item.extra,
-    }
-
-
-def _openrlhf(item: Item) -> Row:
-    task = {"input": item.prompt, "label": item.truth}
-    return {**task, "datasource": item.source, **item.more}
-
-
-def _open_instruct(item: Item) -> Row:
-    messages = [{"role": "user", "content": item.text}]
-    return {"messages": messages, "ground_truth": item.truth, "dataset": REWARD_NAME, **item.more}
-
-
-def _verifiers(item: Item) -> Row:
-    info = json.dumps({"type": item.sample.type, **item.more})
-    return {"id": item.id, "prompt": item.messages, "answer": item.truth, "info": info}
-
-
-def _nemo_gym(item: Item) -> Row:
-    params = {"input": item.messages}
-    return {"responses_create_params": params, "ground_truth": item.truth, **item.more}
-
-
-def _skyrl(item: Item) -> Row:
-    return {
-        "data_source": item.source,
-        "prompt": item.messages,
-        "env_class": REWARD_NAME,
-        "reward_spec": {"method": "rule", "ground_truth": item.truth},
-        "extra_info": item.extra,
-    }
-
+# --- the formats --------------------------------------------------------------------------------
 
 _SPEAKERS = {"system": "system", "user": "human"}
 
@@ -212,14 +166,22 @@ FORMATS: Mapping[str, Format] = {
         Format(
             "trl", "parquet", {"prompt": _PROMPT, "ground_truth": TEXT, "type": TEXT, **_MORE},
             "`GRPOTrainer(model, infinite_rl.adapters.for_trl(), train_dataset=...)`.",
-            _trl, lambda row: ParsedExport(row["prompt"], row["ground_truth"], row), plain=True,
+            lambda item: {
+                "prompt": item.prompt, "ground_truth": item.truth, "type": item.sample.type,
+                **item.more,
+            },
+            lambda row: ParsedExport(row["prompt"], row["ground_truth"], row), plain=True,
         ),
         Format(
             "verl", "parquet",
             {**_ROUTED, "ability": TEXT, "reward_model": {"style": TEXT, "ground_truth": TEXT}},
             "`data.train_files=train.parquet`, and `compute_score` of "
             "`pkg://infinite_rl.adapters.verl` as `reward.custom_reward_function`.",
-            _verl,
+            lambda item: {
+                "data_source": item.source, "prompt": item.messages, "ability": item.sample.type,
+                "reward_model": {"style": "rule", "ground_truth": item.truth},
+                "extra_info": item.extra,
+            },
             lambda row: ParsedExport(
                 row["prompt"], row["reward_model"]["ground_truth"], row["extra_info"]
             ),
@@ -229,21 +191,30 @@ FORMATS: Mapping[str, Format] = {
             "`--data.input_key input --data.label_key label`, `--data.apply_chat_template` for "
             "messages, and a `--reward.remote_url` file with "
             "`infinite_rl.adapters.openrlhf.for_openrlhf()`.",
-            _openrlhf, lambda row: ParsedExport(row["input"], row["label"], row), plain=True,
+            lambda item: {
+                "input": item.prompt, "label": item.truth, "datasource": item.source, **item.more
+            },
+            lambda row: ParsedExport(row["input"], row["label"], row), plain=True,
         ),
         Format(
             "open-instruct", "parquet",
             {"messages": MESSAGES, "ground_truth": TEXT, "dataset": TEXT, **_MORE},
             f"The column `dataset` routes each row to the verifier `{REWARD_NAME}` of "
             "`infinite_rl.adapters.open_instruct`.",
-            _open_instruct,
+            lambda item: {
+                "messages": [{"role": "user", "content": item.text}], "ground_truth": item.truth,
+                "dataset": REWARD_NAME, **item.more,
+            },
             lambda row: ParsedExport(row["messages"][-1]["content"], row["ground_truth"], row),
         ),
         Format(
             "verifiers", "jsonl", {"id": TEXT, "prompt": MESSAGES, "answer": TEXT, "info": TEXT},
             "`InfiniteRLTaskset` of `infinite_rl.adapters.verifiers` has a task a row; before "
             "verifiers 0.4, a rubric takes `infinite_rl.adapters.for_rubric()`.",
-            _verifiers,
+            lambda item: {
+                "id": item.id, "prompt": item.messages, "answer": item.truth,
+                "info": json.dumps({"type": item.sample.type, **item.more}),
+            },
             lambda row: ParsedExport(row["prompt"], row["answer"], json.loads(row["info"])),
         ),
         Format(
@@ -251,7 +222,10 @@ FORMATS: Mapping[str, Format] = {
             {"responses_create_params": {"input": MESSAGES}, "ground_truth": TEXT, **_MORE},
             "Name the file in the agent's configuration; `gym dataset collate` adds `agent_ref`. "
             "The server is `infinite_rl.adapters.nemo_gym.InfiniteRLResourcesServer`.",
-            _nemo_gym,
+            lambda item: {
+                "responses_create_params": {"input": item.messages}, "ground_truth": item.truth,
+                **item.more,
+            },
             lambda row: ParsedExport(
                 row["responses_create_params"]["input"], row["ground_truth"], row
             ),
@@ -261,7 +235,11 @@ FORMATS: Mapping[str, Format] = {
             {**_ROUTED, "env_class": TEXT, "reward_spec": {"method": TEXT, "ground_truth": TEXT}},
             "`data.train_data`, with `infinite_rl.adapters.skyrl:InfiniteRLEnv` registered as "
             f"`{REWARD_NAME}`.",
-            _skyrl,
+            lambda item: {
+                "data_source": item.source, "prompt": item.messages, "env_class": REWARD_NAME,
+                "reward_spec": {"method": "rule", "ground_truth": item.truth},
+                "extra_info": item.extra,
+            },
             lambda row: ParsedExport(
                 row["prompt"], row["reward_spec"]["ground_truth"], row["extra_info"]
             ),
