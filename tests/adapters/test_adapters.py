@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import make_dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -227,15 +227,6 @@ def test_its_rewards_are_tensors() -> None:
 # --- open-instruct, SkyRL: with stand-ins for what their classes are derived from ----------------
 
 
-@dataclass
-class Result:
-    """`VerificationResult` of open-instruct."""
-
-    score: float
-    cost: float = 0.0
-    reasoning: str | None = None
-
-
 class Verifier:
     """`VerifierFunction` of open-instruct."""
 
@@ -244,13 +235,26 @@ class Verifier:
 
 
 @pytest.fixture
-def verifier(monkeypatch: pytest.MonkeyPatch) -> Any:
-    host = ModuleType("open_instruct.ground_truth_utils")
-    host.VerifierFunction, host.VerificationResult = Verifier, Result  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "open_instruct", ModuleType("open_instruct"))
-    monkeypatch.setitem(sys.modules, host.__name__, host)
-    monkeypatch.delitem(sys.modules, "infinite_rl.adapters.open_instruct", raising=False)
-    import_module("infinite_rl.adapters.open_instruct")
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Puts a module with these names in the place of a host's, and imports our adapter for it."""
+
+    def stand_in(host: str, adapter: str, **names: Any) -> Any:
+        parents = host.split(".")
+        for end in range(1, len(parents) + 1):
+            name = ".".join(parents[:end])
+            monkeypatch.setitem(sys.modules, name, ModuleType(name))
+        vars(sys.modules[host]).update(names)
+        monkeypatch.delitem(sys.modules, adapter, raising=False)
+        return import_module(adapter)
+
+    return stand_in
+
+
+@pytest.fixture
+def verifier(stand_in: Callable[..., Any]) -> Any:
+    host, adapter = "open_instruct.ground_truth_utils", "infinite_rl.adapters.open_instruct"
+    result = make_dataclass("Result", ["score", ("cost", float, 0.0), ("reasoning", str, None)])
+    stand_in(host, adapter, VerifierFunction=Verifier, VerificationResult=result)
     (found,) = (each for each in Verifier.__subclasses__() if each.__name__ == "InfiniteRLVerifier")
     return found(None)
 
@@ -264,15 +268,10 @@ def test_open_instruct_finds_its_verifier_by_name(verifier: Any) -> None:
 
 
 @pytest.fixture
-def env(monkeypatch: pytest.MonkeyPatch) -> Any:
-    names = ("skyrl_gym", "skyrl_gym.envs", "skyrl_gym.envs.base_text_env")
-    host = {name: ModuleType(name) for name in names}
-    for name, module in host.items():
-        monkeypatch.setitem(sys.modules, name, module)
-    base = host[names[-1]]
-    base.BaseTextEnv, base.BaseTextEnvStepOutput = type("Env", (), {}), dict  # type: ignore[attr-defined]
-    monkeypatch.delitem(sys.modules, "infinite_rl.adapters.skyrl", raising=False)
-    return import_module("infinite_rl.adapters.skyrl").InfiniteRLEnv
+def env(stand_in: Callable[..., Any]) -> Any:
+    host, adapter = "skyrl_gym.envs.base_text_env", "infinite_rl.adapters.skyrl"
+    bases = {"BaseTextEnv": type("Env", (), {}), "BaseTextEnvStepOutput": dict}
+    return stand_in(host, adapter, **bases).InfiniteRLEnv
 
 
 def test_skyrl_ends_after_a_step_and_logs_what_it_was(env: Any) -> None:

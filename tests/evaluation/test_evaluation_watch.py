@@ -373,19 +373,11 @@ def test_lm_eval_is_watched_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def curve(
     *values: float, spread: float | None = 0.05, higher: bool | None = True
 ) -> list[MetricPoint]:
-    return [
-        MetricPoint(
-            step=10 * n,
-            task="t",
-            metric="m",
-            value=value,
-            low=None if spread is None else value - spread,
-            high=None if spread is None else value + spread,
-            items=50,
-            higher_is_better=higher,
-        )
-        for n, value in enumerate(values, 1)
+    ends = [
+        (None, None) if spread is None else (value - spread, value + spread) for value in values
     ]
+    points = enumerate(zip(values, ends, strict=True), 1)
+    return [MetricPoint(10 * n, "t", "m", v, *interval, 50, higher) for n, (v, interval) in points]
 
 
 def test_the_best_its_ties_and_steps_that_are_not_separable() -> None:
