@@ -156,7 +156,25 @@ def mix(
     """
     if count is not None:
         check_range("a mixture's count", count, 1)
-    _refuse_contradictions(sources, mode, ordered=order is not None, by=by, band=band)
+    if not sources:
+        raise UsageError("there are no sources to mix")
+    if mode not in MODES:
+        raise UsageError(f"the mode must be one of {', '.join(MODES)}, not {mode!r}")
+    for source, name in zip(sources, _names(sources), strict=True):
+        if source.weight != 1 and mode != "weighted":
+            message = f"weights are for the mode weighted, not {mode}"
+            raise UsageError(f"{message}: {name} has the weight {source.weight:g}")
+    by_order = order is not None
+    if (by_order or by) and mode == "weighted":
+        raise UsageError(f"{'an order file' if by_order else '--by'} leaves nothing to be weighted")
+    if by_order and (by or any(source.count is not None for source in sources)):
+        raise UsageError("an order file says which rows come: no counts of sources, no --by")
+    if (by_order or by) and any(source.order is not None for source in sources):
+        raise UsageError("an order of a source's own leaves nothing for one of all, or for --by")
+    if band and not by:
+        raise UsageError("a band needs the column that it is of: --by")
+    if band and not band[0] <= band[1]:
+        raise UsageError(f"a band goes from its lower bound to its upper one, not {band}")
     pool, ordered = _Pool(sources, by, on_row), None
     if order is not None:
         lines = read_order(order) if isinstance(order, str | Path) else order
@@ -171,34 +189,6 @@ def mix(
     else:
         numbers = pool.shuffled(seed)
     return pool.mixture(numbers[:count], ordered)
-
-
-def _refuse_contradictions(
-    sources: Sequence[Source],
-    mode: str,
-    *,
-    ordered: bool,
-    by: str,
-    band: tuple[float, float] | None,
-) -> None:
-    if not sources:
-        raise UsageError("there are no sources to mix")
-    if mode not in MODES:
-        raise UsageError(f"the mode must be one of {', '.join(MODES)}, not {mode!r}")
-    for source, name in zip(sources, _names(sources), strict=True):
-        if source.weight != 1 and mode != "weighted":
-            message = f"weights are for the mode weighted, not {mode}"
-            raise UsageError(f"{message}: {name} has the weight {source.weight:g}")
-    if (ordered or by) and mode == "weighted":
-        raise UsageError(f"{'an order file' if ordered else '--by'} leaves nothing to be weighted")
-    if ordered and (by or any(source.count is not None for source in sources)):
-        raise UsageError("an order file says which rows come: no counts of sources, no --by")
-    if (ordered or by) and any(source.order is not None for source in sources):
-        raise UsageError("an order of a source's own leaves nothing for one of all, or for --by")
-    if band and not by:
-        raise UsageError("a band needs the column that it is of: --by")
-    if band and not band[0] <= band[1]:
-        raise UsageError(f"a band goes from its lower bound to its upper one, not {band}")
 
 
 class _Pool:

@@ -281,10 +281,6 @@ def score_columns(score: RewardFunctionScore, reward: str, version: str) -> Row:
     }
 
 
-def _lost(job: Job, why: str) -> Row:
-    return judge_job({**job, "fault": why})
-
-
 # --- parallel ------------------------------------------------------------------------------------
 
 
@@ -292,7 +288,7 @@ def _on_cores(timeout: float, jobs: Iterator[Job]) -> Iterator[Row]:
     jobs, sent = tee(jobs)
     results = in_workers(f"{__name__}:judge_job", jobs, default_count(), _BOUND * timeout)
     for result, job in zip(results, sent, strict=False):
-        yield _lost(job, result.reason) if isinstance(result, Lost) else result
+        yield judge_job({**job, "fault": result.reason}) if isinstance(result, Lost) else result
 
 
 @contextmanager
@@ -331,7 +327,8 @@ def _results(ray: Any, jobs: list[Job], call: Any) -> list[Row]:
     try:
         results: list[Row] | tuple[str, str] = ray.get(call)
     except ray.exceptions.RayError as error:  # its worker died twice
-        return [_lost(job, f"a worker died: {str(error)[-500:]}") for job in jobs]
+        fault = f"a worker died: {str(error)[-500:]}"
+        return [judge_job({**job, "fault": fault}) for job in jobs]
     if isinstance(results, tuple):
         raise raised(*results)
     return results

@@ -325,7 +325,7 @@ def test_a_process_that_is_killed_loses_nothing_and_many_rows_take_no_more_memor
 def test_a_cluster_judges_alike(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     given, here, there = tmp_path / "given.jsonl", tmp_path / "here.jsonl", tmp_path / "there.jsonl"
-    rows.write([row for row, _ in JUDGED] * 10, given)
+    rows.write([row for row, _ in JUDGED] * 6, given)  # two tasks
     score_file(given, here)
     with scoring.on_ray() as spread:
         score_file(given, there, spread=spread)
