@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StoreError, UnknownName, UsageError, check_range, look_up
-from ..inference.clients import Verification, is_offline, model_to_ask
+from ..inference.clients import choose_models, is_offline
 from ..manifest import read_manifest
 from ..prompts import task_request
 from ..providers import ONLY_PROCEDURAL, resolve_provider
@@ -104,15 +104,14 @@ class GenerateOptions:
             if (value := getattr(self, name)) is not None:
                 check_range(name, value, low)
         recorded = read_manifest(self.folder).get("settings", {})
-        model = model_to_ask(self.model_name, self.provider, recorded)
         thinking = recorded.get("thinking") if self.thinking is None else self.thinking
-        verification = Verification.of(
-            self.verify, self.verify_model, self.provider, model, recorded
+        model, verify, solver = choose_models(
+            self.model_name, self.verify, self.verify_model, self.provider, recorded
         )
+        thinking = None if thinking is None else parse_thinking(thinking)
         options = replace(
-            self, model_name=model, thinking=None if thinking is None else parse_thinking(thinking),
-            verify=verification.count, verify_model=verification.model,
-        )  # fmt: skip
+            self, model_name=model, thinking=thinking, verify=verify, verify_model=solver
+        )
         if is_offline(self.provider):
             return replace(
                 options, temperature=None, max_output_tokens=None, thinking=None, topics=(),

@@ -28,28 +28,6 @@ WRITER, SOLVER = "writer", "solver"
 _NO_KEY = "none"  # API key of a provider that is never called
 
 
-def model_to_ask(
-    model: str | None, provider: str | Provider, recorded: Mapping[str, object]
-) -> str:
-    """Return the given model, else the one `recorded` in a folder's settings, else the default.
-
-    A recorded model counts only for the provider that recorded it.
-
-    Raises:
-        UsageError: no model is given, and the provider has no default.
-    """
-    if not isinstance(provider, str):
-        return provider.model
-    if model:
-        return model
-    kind = resolve_provider(provider)
-    if recorded.get("model") and recorded.get("provider") in {kind, *class_names(kind)}:
-        return str(recorded["model"])
-    if kind == "openai_compatible":
-        raise UsageError("openai_compatible has no default model: use --model_name")
-    return DEFAULT_MODEL
-
-
 def class_names(kind: str) -> list[str]:
     """Return the class names under which a provider's runs are recorded."""
     row = PROVIDERS[kind]
@@ -61,51 +39,46 @@ def is_offline(provider: str | Provider) -> bool:
     return isinstance(provider, str) and not PROVIDERS[resolve_provider(provider)].asks_a_model
 
 
-@dataclass(frozen=True)
-class Verification:
-    """The number of independent solutions per row, at most, and the model that writes them.
+def choose_models(
+    model: str | None,
+    verify: int | None,
+    verify_model: str | Provider,
+    provider: str | Provider,
+    recorded: Mapping[str, object],
+) -> tuple[str, int, str | Provider]:
+    """Return the model to ask, the number of solutions per row at most, and the model that solves.
 
-    `model` is that of the author, or "", if the author of the row solves it, too.
+    Each is as given, else as `recorded` in a folder's settings, else the default: four solutions,
+    by another model if one is known, and none for procedural rows. A recorded model counts only for
+    the provider that recorded it. The solver is that of the author, or "", if the author solves. A
+    provider object calls no model if its `asks_a_model` is False.
+
+    Raises:
+        UsageError: no model is given and the provider has no default, or it calls none that could
+            solve a task.
     """
-
-    count: int
-    model: str | Provider
-
-    @classmethod
-    def of(
-        cls,
-        verify: int | None,
-        verify_model: str | Provider,
-        provider: str | Provider,
-        model: str,
-        recorded: Mapping[str, object],
-    ) -> Verification:
-        """Resolve the options: as given, else as `recorded` in the folder, else the defaults.
-
-        The default is four solutions, by another model if one is known, and none for procedural
-        rows. A provider object calls no model if its `asks_a_model` is False.
-
-        Raises:
-            UsageError: the provider calls no model that could solve a task.
-        """
-        earlier = {} if "rocedural" in str(recorded.get("provider")) else recorded
-        if isinstance(provider, str):
-            kind = resolve_provider(provider)
-            asks = PROVIDERS[kind].asks_a_model
-            if verify and not asks:
-                raise UsageError(
-                    f"{kind} solves no tasks: --verify needs a provider that asks a model"
-                )
-            if not verify_model and earlier.get("verify"):
-                verify_model = str(earlier.get("verify_model") or model)
-            elif not verify_model and kind == "gemini":
-                verify_model = other_model(model)
-        else:
-            asks = bool(verify_model) or getattr(provider, "asks_a_model", True)
-        if verify is None:
-            default = earlier.get("verify", MAX_SOLUTIONS)
-            verify = default if asks and isinstance(default, int) else 0
-        return cls(verify, verify_model if verify or not isinstance(provider, str) else "")
+    earlier = {} if "rocedural" in str(recorded.get("provider")) else recorded
+    if isinstance(provider, str):
+        kind = resolve_provider(provider)
+        asks = PROVIDERS[kind].asks_a_model
+        if verify and not asks:
+            raise UsageError(f"{kind} solves no tasks: --verify needs a provider that asks a model")
+        if recorded.get("provider") in {kind, *class_names(kind)}:
+            model = model or str(recorded.get("model") or "")
+        if kind == "openai_compatible" and not model:
+            raise UsageError("openai_compatible has no default model: use --model_name")
+        model = model or DEFAULT_MODEL
+        if not verify_model and earlier.get("verify"):
+            verify_model = str(earlier.get("verify_model") or model)
+        elif not verify_model and kind == "gemini":
+            verify_model = other_model(model)
+    else:
+        model = provider.model
+        asks = bool(verify_model) or getattr(provider, "asks_a_model", True)
+    if verify is None:
+        default = earlier.get("verify", MAX_SOLUTIONS)
+        verify = default if asks and isinstance(default, int) else 0
+    return model, verify, verify_model if verify or not isinstance(provider, str) else ""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from infinite_rl.errors import NoCompletion, ProviderRefused, UsageError
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generation.run import MOST_DISAGREEMENTS
 from infinite_rl.generator import generate_dataset
-from infinite_rl.inference.clients import Verification
+from infinite_rl.inference.clients import choose_models
 from infinite_rl.inference.journal import answers
 from infinite_rl.layout import render, tagged
 from infinite_rl.manifest import read_manifest
@@ -168,22 +168,29 @@ def test_without_solutions_rows_say_so_and_what_asks_no_model_has_none(tmp_path:
 
 
 def test_the_recorded_solver_stays_and_a_new_folder_gets_another_model_than_the_author() -> None:
-    def of(recorded: dict[str, object], **given: Any) -> Verification:
+    def of(recorded: dict[str, object], **given: Any) -> tuple[int, object]:
         given = {"verify": None, "verify_model": "", "provider": "gemini", **given}
-        return Verification.of(**given, model=DEFAULT_MODEL, recorded=recorded)
+        return choose_models(DEFAULT_MODEL, **given, recorded=recorded)[1:]
 
-    assert of({}) == Verification(4, other_model(DEFAULT_MODEL))
+    assert of({}) == (4, other_model(DEFAULT_MODEL))
     assert other_model(DEFAULT_MODEL) not in ("", DEFAULT_MODEL)
     earlier = {"provider": "GeminiProvider", "verify": 3, "verify_model": DEFAULT_MODEL}
-    assert of(earlier) == Verification(3, DEFAULT_MODEL), "the author itself, as recorded"
-    assert of({}, verify=3, verify_model=DEFAULT_MODEL).model == DEFAULT_MODEL, "as in each shard"
-    assert of({**earlier, "verify_model": "gemini-x"}) == Verification(3, "gemini-x")
-    assert of(earlier, verify=2, verify_model="y") == Verification(2, "y")
-    assert of({**earlier, "verify": 0}) == Verification(0, "")
-    assert of({"provider": "ProceduralProvider", "verify": 0}).count == 4
-    assert of({}, provider="procedural") == Verification(0, "")
+    assert of(earlier) == (3, DEFAULT_MODEL), "the author itself, as recorded"
+    assert of({}, verify=3, verify_model=DEFAULT_MODEL)[1] == DEFAULT_MODEL, "as in each shard"
+    assert of({**earlier, "verify_model": "gemini-x"}) == (3, "gemini-x")
+    assert of(earlier, verify=2, verify_model="y") == (2, "y")
+    assert of({**earlier, "verify": 0}) == (0, "")
+    assert of({"provider": "ProceduralProvider", "verify": 0})[0] == 4
+    assert of({}, provider="procedural") == (0, "")
     with pytest.raises(UsageError, match="procedural solves no tasks"):
         of({}, provider="procedural", verify=2)
+    for wrote, model in (
+        ("GeminiBatches", "gemini-x"),
+        ("OpenAICompatibleProvider", DEFAULT_MODEL),
+    ):
+        recorded = {"provider": wrote, "model": "gemini-x"}
+        assert choose_models(None, None, "", "gemini", recorded)[0] == model
+        assert choose_models("mine", None, "", "gemini", recorded)[0] == "mine"
 
 
 # --- repairs -------------------------------------------------------------------------------------
