@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import partial
 from pathlib import Path
@@ -71,23 +70,8 @@ def test_what_lm_eval_has_not_is_refused_and_programs_run_only_where_that_was_al
 def left(folder: Path) -> None:
     """What lm_eval leaves: two filters, three items, one group of two tasks."""
     folder.mkdir()
-    figures = {
-        "alias": "sums",
-        "exact_match,strict-match": 1 / 3,
-        "exact_match_stderr,strict-match": 0.2,
-        "exact_match,flexible": 2 / 3,
-        "exact_match_stderr,flexible": "N/A",
-    }
-    kwargs = {"until": ["Q:", "<x|y>"], "max_gen_toks": 10}
-    (folder / "results_2026-01-02.json").write_text(
-        json.dumps(
-            {
-                "results": {"all": {"exact_match,none": 0.5}, "sums": figures},
-                "group_subtasks": {"all": ["sums", "more"], "sums": []},
-                "configs": {"sums": {"generation_kwargs": kwargs}},
-            }
-        )
-    )
+    results = Path(__file__).with_name("lm_eval_results.json").read_text(encoding="utf-8")
+    (folder / "results_2026-01-02.json").write_text(results)
     said = ["a " * 10, "a " * 9, "a"]
     samples = [
         {"doc_id": n, "resps": [[text]], "filter": filter_}

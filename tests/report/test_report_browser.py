@@ -42,7 +42,7 @@ def open_page(browser: Any, tmp_path: Path) -> Iterator[Open]:
     trouble: list[str] = []
     opened = []
 
-    def open_page(rows: Any, scheme: str = "light", **options: Any) -> Any:
+    def open_page(rows: Any, keys: str = "", scheme: str = "light", **options: Any) -> Any:
         report(rows, tmp_path / "page.html", **options)
         context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 800})
         opened.append(context)
@@ -53,6 +53,8 @@ def open_page(browser: Any, tmp_path: Path) -> Iterator[Open]:
         page.goto((tmp_path / "page.html").as_uri())
         assert trouble.pop(0).endswith("page.html")
         page.trouble = trouble
+        for key in keys:
+            page.keyboard.press(key)
         return page
 
     yield open_page
@@ -141,9 +143,8 @@ def test_what_the_page_does_not_hold_is_said(open_page: Open) -> None:
     assert "20 of the 30 rows" in said
     assert "20 long texts have only their first 4,025 characters" in said
     page.keyboard.press("r")
-    api.expect(page.locator("#detail .notice")).to_have_text(
-        "The page holds 4,025 of its 30,000 characters."
-    )
+    notice = "The page holds 4,025 of its 30,000 characters."
+    api.expect(page.locator("#detail .notice")).to_have_text(notice)
 
 
 def test_the_policy_forbids_scripts_and_loads_of_anybody_else(open_page: Open) -> None:
@@ -169,8 +170,7 @@ def test_the_policy_forbids_scripts_and_loads_of_anybody_else(open_page: Open) -
 
 
 def test_markdown_formulas_and_code_are_rendered(open_page: Open) -> None:
-    page = open_page([{"prompt": MARKDOWN, "type": "coding"}])
-    page.keyboard.press("r")
+    page = open_page([{"prompt": MARKDOWN, "type": "coding"}], "r")
     body = page.locator("#detail .body").first
     for selector, text in {
         "h3": "Head",
@@ -200,8 +200,7 @@ def test_tests_are_code_messages_are_turns_and_a_math_answer_is_a_formula(open_p
         {"type": "math", "answer": "12345678901234567890"},
         {"type": "x", "answer": '{"n": 12345678901234567890, "a": [1.50, "\\u0041"]}'},
     ]
-    page = open_page(rows)
-    page.keyboard.press("r")
+    page = open_page(rows, "r")
     api.expect(page.locator("#detail pre[data-language=python]")).to_have_text("assert f(2) == 4")
     assert page.locator("#detail .turn .tag").all_text_contents() == ["user", "assistant"]
     api.expect(page.locator("#detail .turn strong")).to_have_text("Hi")
@@ -218,15 +217,13 @@ def test_tests_are_code_messages_are_turns_and_a_math_answer_is_a_formula(open_p
 def test_verdict_scores_and_proof_of_a_row_are_shown(open_page: Open) -> None:
     row = {"type": "math", "prompt": "?", "status": "failed", "quality_score": "0.5"}
     row |= {"pass_rate": 0.5, "pass_rate_low": 0.1, "pass_rate_high": 0.9}
-    page = open_page([{**row, "reward_version": "3", "error_msg": "3 is not 4", "x": ""}])
-    page.keyboard.press("r")
+    page = open_page([{**row, "reward_version": "3", "error_msg": "3 is not 4", "x": ""}], "r")
     api.expect(page.locator("#detail .head .badge.bad")).to_have_text("failed")
     api.expect(page.get_by_role("meter", name="quality_score")).to_be_visible()
     api.expect(page.locator("#detail .scores")).to_contain_text("pass rate0.5 (0.1–0.9)")
     api.expect(page.locator("#detail .error .body")).to_have_text("3 is not 4")
-    api.expect(page.locator("#detail tr", has_text="reward_version").locator("td")).to_have_text(
-        "3"
-    )
+    version = page.locator("#detail tr", has_text="reward_version").locator("td")
+    api.expect(version).to_have_text("3")
     api.expect(page.locator("#detail > p")).to_have_text("empty: x")
 
 
@@ -247,8 +244,7 @@ def test_only_outcome_and_status_say_in_colour_how_a_row_ended(open_page: Open) 
         {"outcome": "kept", "status": "passed", "type": "format", "prompt": "?"},
         {"outcome": "weak verifier", "status": "unscored", "type": "kept", "prompt": "??"},
     ]
-    page = open_page(rows)
-    page.keyboard.press("r")
+    page = open_page(rows, "r")
     assert page.locator("#row-0 .badge.good").all_text_contents() == ["kept", "passed"]
     assert page.locator("#row-1 .badge.bad").all_text_contents() == ["weak verifier"]
     assert page.locator("#row-0 .bad, #row-1 .good").count() == 0
@@ -373,9 +369,8 @@ def test_names_selection_and_focus_for_assistive_tools(open_page: Open) -> None:
     of_entry = "getComputedStyle(document.querySelector('[aria-selected=true].entry')).outlineStyle"
     assert page.evaluate(of_entry) == "solid"
     page.keyboard.press("j")
-    api.expect(page.get_by_role("listbox", name="Rows")).to_have_attribute(
-        "aria-activedescendant", "row-1"
-    )
+    rows = page.get_by_role("listbox", name="Rows")
+    api.expect(rows).to_have_attribute("aria-activedescendant", "row-1")
     unnamed = """
       [...document.querySelectorAll("button, input, select, [role=button], dialog, main")].filter(
         (node) => !(node.textContent.trim() || node.ariaLabel || node.labels?.length
@@ -389,7 +384,7 @@ def test_light_and_dark_follow_the_system_or_a_switch(open_page: Open, tmp_path:
     paper = "getComputedStyle(document.body).backgroundColor"
     seen = {}
     for scheme, other in (("light", "dark"), ("dark", "light")):
-        page = open_page(numbered(60), scheme)
+        page = open_page(numbered(60), scheme=scheme)
         seen[scheme] = page.evaluate(paper)
         page.screenshot(path=tmp_path / f"{scheme}.png")
         page.get_by_role("button", name=other.capitalize()).click()
