@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -124,22 +125,19 @@ def test_a_host_that_connects_as_the_run_ends_receives_the_end(
 
 @linux
 def test_a_head_that_fails_before_ray_is_up_says_why_to_early_and_late_hosts() -> None:
-    port, codes = free_port(), dict[str, tuple[int | None, str]]()
-    three = (*NAMES, "127.0.0.4")
+    port, three = free_port(), (*NAMES, "127.0.0.4")
 
-    def connect(name: str) -> None:
+    def connect(name: str) -> tuple[int | None, str]:
         with closing(WorkerHost(Hosts(three, name), port, 30)) as worker:
             assert worker.ray() is None
-            codes[name] = worker.ended(0), worker.reason
+            return worker.ended(0), worker.reason
 
-    early, late = (threading.Thread(target=connect, args=[name]) for name in three[1:])
-    early.start()  # waits for the head
-    with suppress(UsageError), HostRendezvous(Hosts(three, three[0]), port, 30):
-        late.start()
-        raise UsageError("there is no model")
-    early.join(30)
-    late.join(30)
-    assert codes == dict.fromkeys(three[1:], (2, "there is no model"))
+    with ThreadPoolExecutor(2) as pool:
+        ends = [pool.submit(connect, three[1])]  # waits for the head
+        with suppress(UsageError), HostRendezvous(Hosts(three, three[0]), port, 30):
+            ends.append(pool.submit(connect, three[2]))
+            raise UsageError("there is no model")
+        assert [end.result(30) for end in ends] == [(2, "there is no model")] * 2
 
 
 @linux
@@ -498,15 +496,12 @@ def test_the_newest_whole_checkpoint_is_fetched_with_the_events_before_it(tmp_pa
     assert [event["step"] for event in read_events(run, "resumed")] == [4]
 
 
-def test_a_run_without_traces_resumes_from_its_checkpoint_alone(tmp_path: Path) -> None:
-    config = Before(tmp_path, 2, trace_uri="").again(tmp_path, trace_uri="")
-    published = ResumableRun.find(config)
+def test_only_one_run_with_the_same_settings_is_resumed(tmp_path: Path) -> None:
+    config = Before(tmp_path / "bare", 2, trace_uri="").again(tmp_path, trace_uri="")
+    published = ResumableRun.find(config)  # resumed from its checkpoint alone
     assert published and resume_checkpoint(run := published.fetch(config), config)
     with RunFolder.open(run) as folder:
         folder.resumed(2)
-
-
-def test_only_one_run_with_the_same_settings_is_resumed(tmp_path: Path) -> None:
     assert ResumableRun.find(TrainingConfig("m")) is None
     assert ResumableRun.find(TrainingConfig("m", checkpoint_uri=str(tmp_path / "far"))) is None
     first = Before(tmp_path, 2)
@@ -579,7 +574,7 @@ def test_flags_override_the_config_and_no_secret_is_printed(
     assert (values["max_steps"], float(values["learning_rate"])) == (3, 1e-3)
 
 
-def test_an_interruption_before_the_training_is_said_in_one_word(
+def test_an_interruption_has_its_exit_code_and_the_training_ends_by_itself(
     monkeypatch: pytest.MonkeyPatch,
     main: Callable[[list[str]], int],
     capsys: pytest.CaptureFixture[str],
@@ -590,9 +585,6 @@ def test_an_interruption_before_the_training_is_said_in_one_word(
     monkeypatch.setattr(container_program, "run", interrupt)
     assert main([]) == 130
     assert capsys.readouterr().err == "interrupted\n"
-
-
-def test_an_interrupted_training_ends_by_itself_and_has_the_exit_code() -> None:
     child = (
         "import os, signal, sys, time\n"
         "signal.signal(signal.SIGINT, lambda *_: sys.exit(130))\n"
