@@ -56,9 +56,9 @@ def asked_of_routes(ending: Step, names: list[str], start: str, goal: str, links
     """What an ending of the group "orders" asks of links that may lead in a circle."""
     if ending.variable == "count":
         return sum(1 for _ in routes(links, start, goal))
-    found = [route for a in names for b in names for route in routes(links, a, b)]
+    ways = [route for a in names for b in names for route in routes(links, a, b)]
     by_length = "total length" in ending.instruction
-    return max(sum(link[2] if by_length else 1 for link in route) for route in found)
+    return max(sum(link[2] if by_length else 1 for link in route) for route in ways)
 
 
 def routes(links: Links, start: str, goal: str) -> Iterator[Links]:
