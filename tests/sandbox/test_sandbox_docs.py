@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.runtimes import Limits
 from infinite_rl.sandbox import engine
 from infinite_rl.sandbox.executor import RewardExecutor
+from infinite_rl.sandbox.runtimes import Runtime
 from infinite_rl.types import Execution
 from infinite_rl.workers import pool as workers
 from tests.support.labelled import Tables
@@ -328,58 +328,38 @@ def test_verdict_vacuous() -> None:
 
 # --- the compile cache ---------------------------------------------------------------------------
 
-LOAD = """
-import sys
-from infinite_rl.sandbox.executor import RewardExecutor
-print(RewardExecutor().execute("console.log('hello')", "javascript").stdout, end="")
-"""
 
-
-def load_in_a_new_process(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Runs JavaScript with the cache in `folder`, under a careless umask."""
-    done = subprocess.run(
-        [sys.executable, "-c", LOAD],
-        env={**os.environ, "INFINITE_RL_CACHE": str(folder), "PYTHONPATH": str(ROOT)},
-        umask=0,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "hello\n"
-    return done
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A cache that holds the compiled JavaScript runtime."""
-    folder = tmp_path_factory.mktemp("sandbox") / "cache"
-    assert "compiling" in load_in_a_new_process(folder).stderr
-    assert "compiling" not in load_in_a_new_process(folder).stderr
-    yield folder
-
-
-@pytest.mark.slow
-def test_cache_private(cache: Path) -> None:
+def test_cache_private(runtime: Runtime, tmp_path: Path) -> None:
+    careless = os.umask(0)
+    try:
+        engine.load_compiled(runtime, Module)
+    finally:
+        os.umask(careless)
+    cache = tmp_path / "cache"
     (compiled,) = cache.glob("*.cwasm")
-    assert [path.stat().st_mode & 0o022 for path in (cache, compiled)] == [0, 0]
+    assert [path.stat().st_mode & 0o777 for path in (cache, compiled)] == [0o700, 0o600]
 
 
-@pytest.mark.slow
-def test_cache_damaged(cache: Path) -> None:
-    (compiled,) = cache.glob("*.cwasm")
+def test_cache_damaged(runtime: Runtime, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    engine.load_compiled(runtime, Module)
+    (compiled,) = (tmp_path / "cache").glob("*.cwasm")
     whole = compiled.read_bytes()
-    middle = len(whole) // 2
-    damaged = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
-    compiled.write_bytes(damaged)
-    assert "compiling" in load_in_a_new_process(cache).stderr
-    assert damaged not in [path.read_bytes() for path in cache.glob("*.cwasm")]
+    for at in (len(whole) // 2, len(whole) - 1):
+        compiled.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        engine._loaded.clear()
+        caplog.clear()
+        engine.load_compiled(runtime, Module)
+        assert "compiling tiny.wasm" in caplog.text
+        assert [path.read_bytes() for path in (tmp_path / "cache").glob("*.cwasm")] == [whole]
 
 
-@pytest.mark.slow
-def test_cache_foreign(tmp_path: Path) -> None:
-    tmp_path.chmod(0o777)
-    assert "not private" in load_in_a_new_process(tmp_path).stderr
-    assert list(tmp_path.iterdir()) == []
+def test_cache_foreign(runtime: Runtime, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    cache.chmod(0o777)
+    engine.load_compiled(runtime, Module)
+    assert "is not private to this user" in caplog.text
+    assert list(cache.iterdir()) == []
 
 
 # --- threads, fork, signals ----------------------------------------------------------------------

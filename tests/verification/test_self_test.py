@@ -61,25 +61,14 @@ def spellings(answer: str) -> dict[str, str]:
 def test_a_number_is_changed_in_each_way() -> None:
     assert kinds("1234").keys() == {"off by one", "digit", "sign", "two answers"}
     assert wrong_answers("7", "seed")[:2] == [("off by one", "8"), ("off by one", "6")]
-    assert kinds("7")["sign"] == "-7"
 
 
-def test_zero_has_no_other_sign() -> None:
-    for zero in ("0", "0.0", r"\frac{0}{3}", "-0", r"\sin 0", "2^{3} - 8", r"\sqrt{2} - \sqrt{2}"):
-        assert "sign" not in kinds(zero), zero
-
-
-def test_a_sign_that_only_rounding_shows_is_no_other_sign() -> None:
-    assert "sign" not in kinds(r"(\sqrt{2}+10^{9})^2 - 2 - 10^{18} - 2 \cdot 10^{9}\sqrt{2}")
-
-
-def test_a_unit_is_swapped_for_another_amount() -> None:
-    assert kinds("15 cm")["unit"] == r"15 \text{ meters}"
-    assert kinds("15 m")["unit"] == r"15 \text{ km}"
-    assert kinds("3 apples")["unit"] == r"3 \text{ kilograms}"
-    assert "unit" not in kinds("0 cm")
-    assert "unit" not in kinds("20 degrees Celsius")  # two scales may meet
-    assert "unit" not in kinds("5 square units")
+@tables
+def test_a_kind_of_change_gives_one_of_these_or_is_not_made(
+    answer: str, kind: str, texts: tuple[str, ...]
+) -> None:
+    text = kinds(answer).get(kind)
+    assert text in texts if texts else text is None
 
 
 def test_one_coordinate_is_changed() -> None:
@@ -91,26 +80,9 @@ def test_one_coordinate_is_changed() -> None:
     assert finite == [r"\left(\pi + 1, \infty\right)"]
 
 
-def test_an_end_is_opened_or_closed_where_it_is_finite() -> None:
-    assert kinds("[2, 5)")["open or closed end"] in (r"\left(2, 5\right)", r"\left[2, 5\right]")
+def test_only_a_finite_end_is_opened_or_closed() -> None:
     flipped = [text for kind, text in wrong_answers("x > 3", "seed") if kind.startswith("open")]
     assert flipped == [r"\left[3, \infty\right)"]
-
-
-def test_no_end_of_an_empty_interval_or_a_point_is_changed() -> None:
-    assert wrong_answers("(5, 2]", "seed") == wrong_answers("[2, 2)", "seed") == []
-
-
-def test_a_part_is_left_out_only_where_the_parts_lie_apart() -> None:
-    assert "missing part" in kinds(r"(0,1) \cup (2,3)")
-    assert "missing part" not in kinds(r"[0,2] \cup [1,3]")
-
-
-def test_a_member_is_left_out_only_where_all_are_different() -> None:
-    assert kinds(r"\{1, 2\}")["missing member"] in ("1", "2")
-    assert "missing member" in kinds("(1, 2), (3, 4)")
-    assert "missing member" in kinds(r"1 \pm \sqrt{2}")
-    assert wrong_answers(r"\{2, \sqrt{4}\}", "seed") == []
 
 
 def test_a_changed_member_is_none_of_the_others() -> None:
@@ -123,11 +95,6 @@ def test_a_changed_member_is_none_of_the_others() -> None:
 @tables
 def test_where_it_is_not_sure_there_is_no_wrong_answer(answer: str) -> None:
     assert wrong_answers(answer, "seed") == []
-
-
-def test_words_and_choices_become_others() -> None:
-    assert kinds(r"\text{(B)}")["another choice"] in list("ACDE")
-    assert kinds("Thursday")["another word"] in ("purple", "giraffe")
 
 
 def test_they_follow_from_the_seed() -> None:
@@ -151,26 +118,9 @@ def test_hostile_answers_are_no_trouble(answer: str) -> None:
 # --- right answers
 
 
-def test_a_number_has_its_other_spellings() -> None:
-    assert spellings(r"\frac{3}{4}")[r"\dfrac"] == r"\dfrac{3}{4}"
-    assert spellings(r"\frac{3}{4}")["decimal"] == "0.75"
-    assert spellings("-0.75")["respelled"] == r"-\frac{3}{4}"
-    assert spellings("1234")["thousands"] == "1,234"
-    assert spellings("5")["named"] == "x = 5"
-    assert spellings("5")["boxed"] == r"\boxed{5}"
-
-
-def test_a_third_has_no_exact_decimal() -> None:
-    assert "decimal" not in spellings(r"\frac{1}{3}")
-
-
-def test_members_are_reordered_and_coordinates_are_not() -> None:
-    assert spellings(r"\{1, 2\}")["reordered"] == r"\{2, 1\}"
-    assert "reordered" not in spellings("(1, 2)")
-
-
-def test_brackets_are_respelled() -> None:
-    assert spellings("(1, 2)")["respelled"] == r"\left(1, 2\right)"
+@tables
+def test_an_answer_has_this_spelling_of_a_kind(answer: str, kind: str, text: str | None) -> None:
+    assert spellings(answer).get(kind) == text
 
 
 @tables
@@ -274,7 +224,7 @@ def test_tests_that_read_the_program_are_a_fault() -> None:
 
 
 def test_a_slow_program_has_mutants_as_slow() -> None:
-    slow = "def f(n):\n    total = 0\n    for i in range(3_000_000):\n        total += i % 2\n"
+    slow = "def f(n):\n    total = 0\n    for i in range(1_500_000):\n        total += i % 2\n"
     row = code_row(slow + "    return n + 1\n", "assert f(1) == 2")
     assert self_test(row, CODING).total > 0
 
