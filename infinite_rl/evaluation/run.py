@@ -79,14 +79,10 @@ class TaskRun:
         """The key of each item: its id and a hash of its content, so that changes are noticed."""
         return [f"{row['id']}:{sample_of(row).id}" for row in self.items]
 
-    def missing(self, key: str, index: CompletionIndex) -> tuple[int, ...]:
-        """Return the sample numbers of an item without an answer."""
-        return tuple(n for n in range(self.config.samples) if (key, n) not in index)
-
-    def missing_count(self) -> int:
-        """Return the number of missing answers."""
-        index = CompletionIndex(self.folder)
-        return sum(len(self.missing(key, index)) for key in self.keys)
+    def stored(self) -> int:
+        """Return the number of its stored answers."""
+        index, numbers = CompletionIndex(self.folder), range(self.config.samples)
+        return sum((key, number) in index for key in self.keys for number in numbers)
 
     def batches(
         self, backend: Backend, index: CompletionIndex, shard: int
@@ -96,15 +92,14 @@ class TaskRun:
         items = list(zip(self.keys, self.items, strict=True))
         for first in range(shard * size, len(items), self.config.shards * size):
             chunk = items[first : first + size]
-            missing = [self.missing(key, index) for key, _ in chunk]
+            missing = [
+                tuple(n for n in range(self.config.samples) if (key, n) not in index)
+                for key, _ in chunk
+            ]
             if any(missing):
                 requests = (backend.request(key, row, few_shot) for key, row in chunk)
                 pairs = zip(requests, missing, strict=True)
                 yield [replace(request, missing=numbers) for request, numbers in pairs]
-
-    def records(self) -> _Records:
-        """Return the rows to judge."""
-        return _Records(self, CompletionIndex(self.folder))
 
 
 @dataclass(frozen=True)
@@ -171,7 +166,7 @@ def evaluate(
     stop, total = stop or threading.Event(), sum(run.total for run in runs)
 
     def stored() -> int:
-        return total - sum(run.missing_count() for run in runs)
+        return sum(run.stored() for run in runs)
 
     def state() -> str:
         return f"{stored()} of {total} answers are stored in {config.out}: repeat it to resume"
@@ -231,7 +226,7 @@ def answer_shard(
 def judged(run: TaskRun) -> Score:
     """Judge all answers of a task into its records; write and return the score."""
     path, judging = run.folder / RECORDS, Judging("completion", timeout=run.config.timeout)
-    score_file(run.records(), path, judging, overwrite=True)
+    score_file(_Records(run, CompletionIndex(run.folder)), path, judging, overwrite=True)
     score = score_of(rows.read(path), run.config.samples)
     score.write(run.folder / SCORE)
     return score

@@ -32,6 +32,9 @@ class Estimate:
     high: float
     items: int
 
+    def __str__(self) -> str:
+        return f"{100 * self.value:.2f} % [{100 * self.low:.2f}, {100 * self.high:.2f}]"
+
 
 @dataclass(frozen=True)
 class Score:

@@ -18,7 +18,7 @@ from string import Template
 from ..dataset import rows
 from ..files.atomic import write_text
 from .config import EvaluationConfig
-from .score import Estimate, Score
+from .score import Score
 
 MARKDOWN, PAGE = "summary.md", "summary.html"
 _MAX_ANSWERS, _MAX_CHARS = 30, 2_000  # of a task on the page, and of a text
@@ -43,7 +43,7 @@ def table(scores: Mapping[str, Score]) -> list[list[str]]:
     body = [
         [
             *(plain(name, 80), str(score.items), str(score.samples)),
-            *(_estimate(score.pass_at.get(k)) for k in ks),
+            *(str(score.pass_at.get(k) or "-") for k in ks),
             *(_percent(score.truncated), _percent(score.format_errors)),
             *(str(score.unscored), str(score.unasked)),
             *("-" if n is None else str(n) for n in (score.tokens_p50, score.tokens_p95)),
@@ -116,13 +116,6 @@ def plain(text: str, most: int = _MAX_CHARS) -> str:
         for char in text[:most]
     )
     return visible if len(text) <= most else f"{visible} ... ({len(text)} characters)"
-
-
-def _estimate(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return "-"
-    low, high = 100 * estimate.low, 100 * estimate.high
-    return f"{100 * estimate.value:.2f} % [{low:.2f}, {high:.2f}]"
 
 
 def _percent(share: float | None) -> str:
