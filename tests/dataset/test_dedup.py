@@ -72,52 +72,12 @@ def test_answers_and_options_decide_which_prompts_are_removed(
     assert removed(*prompts, **options) == rows
 
 
-def test_another_answer_makes_another_task_unless_the_prompt_is_equal() -> None:
-    near_by = PENS.replace("Tom", "Aisha")
-    assert duplicates([row(PENS, answer="52"), row(near_by, answer="53")]) == []
-    (same,) = duplicates([row(PENS, answer="52"), row(near_by, answer=" 52")])
-    assert not same.exact
-    (equal,) = duplicates([row(PENS, answer="52"), row(PENS, answer="53")])
-    assert equal.exact and equal.disputed
-    long = "It is worked out like this: " * 5
-    assert not duplicates([row(PENS, answer=long + "5"), row(near_by, answer=long + "6")])
-
-
-def test_of_a_worked_solution_the_final_answer_is_compared() -> None:
-    near_by = PENS.replace("Tom", "Aisha")
-    solutions = ("12 + 5 * 8 = 52\n#### 52", "Boxes: 40 pens\n#### 52", "12 + 5 * 8 = 52\n#### 40")
-    one, same, other = (row(near_by, answer=solution) for solution in solutions)
-    (found,) = duplicates([row(PENS, answer=solutions[0]), same])
-    assert not found.disputed
-    assert duplicates([one, {**same, "prompt": PENS}, {**other, "prompt": PENS + " Well?"}]) == [
-        Duplicate(2, "", 1, "", pytest.approx(0.9, abs=0.1), False)
-    ]
-
-
-def test_instructions_say_how_to_answer_and_not_what() -> None:
-    checks = '[{"instruction_id": "length_constraints:number_words", "kwargs": {"num_words": 3}}]'
-    animals = (
-        "A {0} on the farm of my uncle eats 3 bags of feed on each of 4 days. How many legs and "
-        "bags does my uncle count on these days if each {0} is counted on every day?"
-    )
-    told = {"answer": checks, "type": "instruction"}
-    assert duplicates([row(animals.format(name), **told) for name in ("cow", "hen")]) == []
-
-
-def test_loosely_the_same_are_other_words_and_answers_but_no_other_numbers() -> None:
-    rows = [row(PENS), row(PENS.replace("pens", "nuts"), answer="1"), row(PENS.replace("5", "6"))]
-    assert [one.row for one in duplicates(rows, loose=True)] == [2]
-
-
-def test_another_type_or_language_or_column_makes_another_task() -> None:
-    prompt = "Write a function that doubles each number of a list and gives the list back."
-    rows = [{"prompt": prompt, "language": "python"}, {"prompt": prompt, "language": "javascript"}]
-    assert duplicates(rows) == []
-    assert duplicates([row(prompt), {**row(prompt), "type": "coding"}]) == []
-    rows = [row("same", response=said) for said in ("one", "two", "One")]
-    assert [one.row for one in duplicates(rows, ["prompt", "response"])] == [3]
-    with pytest.raises(UsageError, match="no column 'text'"):
-        duplicates(rows, ["text"])
+@tables
+def test_answers_types_languages_and_columns_make_another_task(
+    options: dict[str, Any], found: list[tuple[int, int, bool, bool]], rows: list[dict[str, Any]]
+) -> None:
+    made = duplicates(rows, **options)
+    assert [(one.row, one.of_row, one.exact, one.disputed) for one in made] == found
 
 
 def test_every_removed_row_is_as_similar_as_asked_to_one_that_is_kept() -> None:
@@ -129,7 +89,9 @@ def test_every_removed_row_is_as_similar_as_asked_to_one_that_is_kept() -> None:
     assert len(chain) / 2 < len(found) < len(chain) - 1  # the ends of a chain are not the same
 
 
-def test_a_threshold_is_above_0_and_at_most_1() -> None:
+def test_a_threshold_is_above_0_and_at_most_1_and_columns_are_there() -> None:
+    with pytest.raises(UsageError, match="no column 'text'"):
+        duplicates([row(PENS)], ["text"])
     for threshold in (0, -1, 1.01, float("nan")):
         with pytest.raises(UsageError, match="threshold"):
             removed(PENS, threshold=threshold)
@@ -158,15 +120,9 @@ def test_a_row_takes_about_a_kilobyte_of_memory() -> None:
 def test_a_crowd_of_one_template_is_not_compared_pair_by_pair(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    calls = 0
+    calls: list[object] = []
     similarity = module._similarity
-
-    def counted(one: module.Sketch, other: module.Sketch) -> float:
-        nonlocal calls
-        calls += 1
-        return similarity(one, other)
-
-    monkeypatch.setattr(module, "_similarity", counted)
+    monkeypatch.setattr(module, "_similarity", lambda *two: calls.append(two) or similarity(*two))
     monkeypatch.setattr(module, "_CANDIDATES", 40)
     frame = (
         "Please write a short story for small children about a {} who meets an old {} in a dark "
@@ -176,7 +132,7 @@ def test_a_crowd_of_one_template_is_not_compared_pair_by_pair(
     copies = [prompt + " today" for prompt in prompts[-5:]]
     found = duplicates(map(row, [*prompts, *copies]), threshold=0.8)
     assert {one.row for one in found} >= set(range(len(prompts) + 1, len(prompts) + 6))
-    assert calls <= 40 * (len(prompts) + 5)
+    assert 0 < len(calls) <= 40 * (len(prompts) + 5)
 
 
 def test_copies_do_not_crowd_out_another_row_that_is_near() -> None:
