@@ -272,20 +272,9 @@ def test_the_verb_writes_the_rows(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert cli.main([*words, "--overwrite"]) == 0
 
 
-def test_bad_input_is_one_clear_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for words, says in (
-        (["mmlu", "--path", "a.jsonl"], "mmlu"),
-        (["gsm8k", "--path", "no.jsonl"], "no.jsonl"),
-        (["gsm8k", "--count", "5"], "a benchmark is loaded whole"),
-        (["gsm8k", "--count", "5", "--pin"], "a benchmark is loaded whole"),
-        (["math", "--pin"], "--pin makes all splits of gsm8k, and of no other benchmark"),
-        (["gsm8k", "--split", "train", "--pin"], "--pin makes all splits of gsm8k"),
-        (["gsm8k", "--seed", "5"], "--seed is for a reasoning_gym task, or for --pin"),
-        (["gsm8k", "--validation", "5"], "--validation needs --pin"),
-        (["reasoning_gym:chain_sum", "--path", "a.jsonl"], "leave --path and --split out"),
-        (["reasoning_gym:chain_sum", "--split", "test"], "leave --path and --split out"),
-    ):
-        assert cli.main(["data", "load", *words, "-o", str(tmp_path / "a.csv")]) == 2
-        said = capsys.readouterr().err
-        assert said.startswith("error: ") and said.count("\n") == 1 and says in said
+@tables
+def test_bad_input_is_one_clear_line(words: str, says: str, tmp_path: Path, capsys: Any) -> None:
+    assert cli.main(["data", "load", *words.split(), "-o", str(tmp_path / "a.csv")]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ") and said.count("\n") == 1 and says in said
     assert list(tmp_path.iterdir()) == []
