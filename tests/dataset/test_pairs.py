@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from labelled import Tables
 
 from infinite_rl import cli
 from infinite_rl.dataset import load_dataset, rows
@@ -21,6 +22,7 @@ from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.store import FAILED, FAILED_COLUMNS
 from infinite_rl.types import Sample
 
+tables = Tables(__file__)
 QUOTED = re.compile(r"What is (\d+) \+ 1\?")
 
 
@@ -147,20 +149,10 @@ def test_the_seed_decides_and_the_order_of_the_prompts_does_not() -> None:
     assert list(pairs([group("a"), group("b")], seed=1)) != first
 
 
-@pytest.mark.parametrize(
-    "others",
-    [
-        [scored("no verdict", "unscored")],
-        [scored(" good ", "failed")],  # the same text, judged both ways
-        [scored("", "failed"), scored(" \n", "failed"), scored("x", "failed", completion=None)],
-        [scored("cut", "failed", finish_reason="length")],
-        [scored("much better, and failed", "failed", 1.0, 1.0)],
-        [scored("good", "passed")],
-        [],
-    ],
-)
-def test_what_is_not_worse_for_sure_is_in_no_pair(others: list[Any]) -> None:
-    assert list(pairs([[scored("good", "passed"), *others]])) == []
+@tables
+def test_what_is_not_worse_for_sure_is_in_no_pair(others: list[tuple[str, str, Any]]) -> None:
+    given = (scored(text, status, **more) for text, status, more in others)
+    assert list(pairs([[scored("good", "passed"), *given]])) == []
 
 
 def test_of_several_completions_the_clearest_are_paired(tmp_path: Path) -> None:

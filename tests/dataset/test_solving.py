@@ -465,6 +465,9 @@ def test_a_verb_is_interrupted_without_a_loss(
     shown = capsys.readouterr().out
     assert "calls answered: 3; in all: 42 tokens in, 18 out, $0.000078" in shown
     assert len(asked) == 6
+    with pytest.raises(SystemExit):
+        cli.main(["solve", verb, "--help"])
+    assert "procedural" not in capsys.readouterr().out, "it is not offered"
     if verb == "difficulty":
         assert "rows rated: 3, solved always 1, sometimes 0, never 2" in shown
         assert [row["pass_rate"] for row in out(tmp_path)] == [1.0, 0.0, 0.0]
@@ -502,26 +505,13 @@ def test_a_run_that_is_killed_loses_no_answer_and_buys_none_twice(tmp_path: Path
     assert Counter(row["id"] for row in out(tmp_path)) == {f"r{n}": 2 for n in range(40)}
 
 
-def test_the_verbs_say_what_they_lack(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@tables
+def test_the_verbs_say_what_they_lack(line: str, says: str, tmp_path: Path, capsys: Any) -> None:
+    verb, *more = line.split()
     files = [str(given(tmp_path, 1)), "-o", str(tmp_path / "out.jsonl")]
-    for verb, more, says in (
-        ("traces", [], "procedural solves no tasks: set GEMINI_API_KEY"),
-        ("traces", ["--base_url", "http://localhost:1/v1"], "which model to ask: --model_name"),
-        ("traces", ["--base_url", "nowhere", "--model_name", "m"], "base"),
-        (
-            "traces",
-            ["--samples", "0", "--model_name", "m", "--provider", "gemini"],
-            "attempts must",
-        ),
-        ("difficulty", ["--provider", "procedural"], "solves no tasks"),
-        ("difficulty", ["--provider", "openai_compatible"], "--model_name"),
-    ):
-        assert cli.main(["solve", verb, *files, *more]) == 2
-        error = capsys.readouterr().err.splitlines()[-1]
-        assert error.startswith("error: ") and says in error
-    with pytest.raises(SystemExit):
-        cli.main(["solve", "difficulty", "--help"])
-    assert "procedural" not in capsys.readouterr().out, "it is not offered"
+    assert cli.main(["solve", verb, *files, *more]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("error: ") and says in error
 
 
 # --- DeepSeek ------------------------------------------------------------------------------------
