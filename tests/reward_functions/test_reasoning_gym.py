@@ -169,6 +169,9 @@ def test_a_reference_that_is_none_gives_no_verdict() -> None:
         reference("chain_sum", {"answer": "1"}, colour=1),
         reference("prime_factorization", {"answer": "x", "metadata": {}}),
     ]
+    wrong = one("jugs")
+    wrong["entry"]["answer"] = "[]"  # its own scorer does not accept it
+    references.append(wrong)
     found = [(each, REWARD.compute_reward(tagged("1"), each).status) for each in references]
     assert_none(each for each in found if each[1] != "unscored")
 

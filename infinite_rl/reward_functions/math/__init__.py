@@ -32,6 +32,7 @@ How two texts become a verdict:
     reward.py        scores
     bounds.py        limits on all sizes and loops
 
+What a module looks up, words and patterns, is in the text file of its name: `units.txt`.
 Model text is never evaluated. Every size and every loop is bounded; no signals are used, and any
 thread may call.
 
