@@ -34,6 +34,8 @@ NAMES = ("Ada", "Bela", "Chidi", "Dana", "Emre", "Fatou", "Goran", "Hana")
 THINGS = ("apples", "bolts", "candles", "drums", "envelopes", "flutes", "gears", "hats")
 PLACES = ("the market", "a school", "the harbour", "her aunt", "the library", "a theatre")
 ACCURACY = 0.9  # of the scripted solver
+# What the model writes, and how often.
+KINDS = {"new": 50, "wrong": 12, "at odds": 8, "without form": 10, "near": 10, "leaked": 10}
 
 pytestmark = [
     pytest.mark.slow,
@@ -46,16 +48,35 @@ class Writer:
 
     def __init__(self) -> None:
         self.truth: dict[str, str] = {}
-        self.planted: dict[str, set[str]] = {"wrong": set(), "leaked": set(), "near": set()}
+        self.planted: dict[str, set[str]] = {kind: set() for kind in KINDS}
         self.benchmark = [(row["prompt"], row["answer"]) for row in load("gsm8k", GSM8K)]
         self._bases = [self._problem(random.Random(number)) for number in range(12)]
 
     def __call__(self, system: str, request: str, seed: int) -> str:
-        chance = random.Random(seed)
+        chance, kind = random.Random(seed), "new"
         if request.startswith("Your last sample was rejected"):
-            return self._good(max((p for p in self.truth if p in request), key=len))
-        kind = chance.choices(list(self._kinds), [50, 12, 8, 10, 10, 10])[0]
-        return self._kinds[kind](self, chance)
+            prompt = max((p for p in self.truth if p in request), key=len)
+        else:
+            kind = chance.choices(list(KINDS), list(KINDS.values()))[0]
+            prompt = self._prompt(kind, chance)
+            self.planted[kind].add(prompt)
+        gold = self.truth[prompt]
+        if kind == "wrong":
+            gold = str(int(gold) + chance.choice((-10, -1, 1, 100)))
+        shown = {"at odds": tagged("7"), "without form": gold}.get(kind, tagged(gold))
+        return render(prompt, gold, f"So it is {shown}")
+
+    def _prompt(self, kind: str, chance: random.Random) -> str:
+        if kind == "near":
+            base = chance.choice(self._bases)
+            others = (base, f"Please solve this. {base}", base.replace("and l", "but l"))
+            prompt, gold = chance.choice(others), self.truth[base]
+        elif kind == "leaked":
+            prompt, gold = chance.choice(self.benchmark)
+        else:
+            return self._problem(chance)
+        self.truth[prompt] = gold
+        return prompt
 
     def _problem(self, chance: random.Random) -> str:
         name, thing, place = (chance.choice(words) for words in (NAMES, THINGS, PLACES))
@@ -66,49 +87,6 @@ class Writer:
         )
         self.truth[prompt] = str(boxes * each - gone)
         return prompt
-
-    def _good(self, prompt: str) -> str:
-        gold = self.truth[prompt]
-        return render(prompt, gold, f"Count them all: {tagged(gold)}")
-
-    def _new(self, chance: random.Random) -> str:
-        return self._good(self._problem(chance))
-
-    def _wrong(self, chance: random.Random) -> str:
-        prompt = self._problem(chance)
-        self.planted["wrong"].add(prompt)
-        slip = str(int(self.truth[prompt]) + chance.choice((-10, -1, 1, 100)))
-        return render(prompt, slip, f"So it is {tagged(slip)}")
-
-    def _at_odds(self, chance: random.Random) -> str:
-        prompt = self._problem(chance)
-        return render(prompt, self.truth[prompt], f"So it is {tagged('7')}")
-
-    def _without_form(self, chance: random.Random) -> str:
-        prompt = self._problem(chance)
-        return render(prompt, self.truth[prompt], f"So it is {self.truth[prompt]}")
-
-    def _near(self, chance: random.Random) -> str:
-        base = chance.choice(self._bases)
-        prompt = chance.choice((base, f"Please solve this. {base}", base.replace("and l", "but l")))
-        self.truth[prompt] = self.truth[base]
-        self.planted["near"].add(prompt)
-        return self._good(prompt)
-
-    def _leaked(self, chance: random.Random) -> str:
-        prompt, gold = chance.choice(self.benchmark)
-        self.truth[prompt] = gold
-        self.planted["leaked"].add(prompt)
-        return self._good(prompt)
-
-    _kinds = {
-        "new": _new,
-        "wrong": _wrong,
-        "at odds": _at_odds,
-        "without form": _without_form,
-        "near": _near,
-        "leaked": _leaked,
-    }
 
 
 def solver(truth: Mapping[str, str], responses: Mapping[str, str]) -> ScriptedProvider:
