@@ -128,10 +128,14 @@ class GenerateOptions:
         names = ("temperature", "max_output_tokens", "thinking")
         return {name: getattr(self, name) for name in names}
 
-    def settings(self, plan: Plan, clients: Mapping[str, object]) -> dict[str, object]:
-        """Return the settings that the folder records; `clients` name providers and models."""
+    def settings(
+        self, plan: Plan, provider: object, model: object, solver: object
+    ) -> dict[str, object]:
+        """Return the settings that the folder records; `solver` is the model that solves."""
         return {
-            **clients, "seed": self.seed, **plan.settings(), "topics": list(self.topics),
+            "provider": provider, "model": model, "verify": self.verify or 0,
+            "verify_model": solver, "min_agreement": self.min_agreement if self.verify else None,
+            "seed": self.seed, **plan.settings(), "topics": list(self.topics),
             **self.request_settings(), **procedural_kinds(self.level, self.families, plan),
             "structured": self.structured,
         }  # fmt: skip

@@ -74,9 +74,14 @@ class Progress:
         return sum(self.present.values()) + self.accepted.total()
 
     @property
+    def wanted(self) -> dict[str, int]:
+        """The rows still to generate: none of a family that is given up."""
+        return {each: 0 if each in self.given_up else self.missing(each) for each in self.targets}
+
+    @property
     def left(self) -> int:
-        """The number of missing rows, without those of families that are given up."""
-        return sum(self.missing(each) for each in self.targets if each not in self.given_up)
+        """The number of rows still to generate."""
+        return sum(self.wanted.values())
 
     @property
     def acceptance_rate(self) -> float | None:

@@ -116,8 +116,8 @@ class ShardedRun:
             progress = self._progress(before, store.counts)
             manifest.begin()
             try:
-                while any((missing := self._missing(progress)).values()) and not stop.is_set():
-                    jobs = self._jobs(shares(missing, present), folders, limits)
+                while progress.left and not stop.is_set():
+                    jobs = self._jobs(shares(progress.wanted, present), folders, limits)
                     failure = self._round(pool, jobs, stop, before, present)
                     rows, present = store.counts.total(), merge(store, folders)
                     progress = self._progress(before, store.counts)
@@ -136,13 +136,10 @@ class ShardedRun:
         """Return what is missing, with an estimate; nothing is called, written or started."""
         folder = self.options.folder
         folders = shard_folders(folder, shard_count(folder) or count)
-        present: list[Counter[str]] = [Counter() for _ in folders]
-        for number, row in shard_rows(folders):
-            present[number][row["type"]] += 1
+        present = merge(None, folders)
         merged = folder / DATASET
         rows = Counter(row["type"] for row in read_rows(merged)) if merged.exists() else Counter()
-        missing = self._missing(self._progress(rows, rows))
-        jobs = self._jobs(shares(missing, present), folders, Limits())
+        jobs = self._jobs(shares(self._progress(rows, rows).wanted, present), folders, Limits())
         plans = {number: generate(replace(job, dry_run=True)) for number, job in jobs.items()}
         progress = self._progress(rows, rows, plans)
         estimates = [plan.estimate for plan in plans.values() if plan.estimate]
@@ -158,18 +155,8 @@ class ShardedRun:
 
     def _settings(self) -> dict[str, object]:
         options = self.options
-        names: dict[str, object] = {"provider": options.provider, "model": options.model_name}
-        names["verify"] = options.verify
-        if options.verify:
-            names |= {"verify_model": options.verify_model, "min_agreement": options.min_agreement}
-        return options.settings(self.planned, names)
-
-    def _missing(self, progress: Progress) -> dict[str, int]:
-        """Return the rows to generate, by family."""
-        given_up = progress.given_up
-        return {
-            each: 0 if each in given_up else progress.missing(each) for each in progress.targets
-        }
+        solver = options.verify_model if options.verify else None
+        return options.settings(self.planned, options.provider, options.model_name, solver)
 
     def _jobs(
         self, shards: Sequence[Shard], folders: Sequence[Path], limits: Limits
@@ -263,8 +250,8 @@ def shard_rows(folders: Sequence[Path]) -> Iterator[tuple[int, dict[str, str]]]:
                 yield number, row
 
 
-def merge(store: Store, folders: Sequence[Path]) -> list[Counter[str]]:
-    """Add the shards' missing rows to the store; return the rows per family of each shard.
+def merge(store: Store | None, folders: Sequence[Path]) -> list[Counter[str]]:
+    """Add the shards' missing rows to a store, if any; return the rows per family of each shard.
 
     Raises:
         StoreError: a file is damaged or not writable.
@@ -272,8 +259,10 @@ def merge(store: Store, folders: Sequence[Path]) -> list[Counter[str]]:
     present: list[Counter[str]] = [Counter() for _ in folders]
     for number, row in shard_rows(folders):
         present[number][row["type"]] += 1
-        store.take(row)
-    store.sync()
+        if store is not None:
+            store.take(row)
+    if store is not None:
+        store.sync()
     return present
 
 

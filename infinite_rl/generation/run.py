@@ -61,11 +61,8 @@ def generate(options: GenerateOptions) -> Progress:
         dry_run=options.dry_run,
     )  # fmt: skip
     solutions = options.verify or 0
-    settings = options.settings(plan, {
-        "provider": clients.writer.name, "model": clients.writer.model, "verify": solutions,
-        "verify_model": clients.solver.model if solutions else "",
-        "min_agreement": options.min_agreement if solutions else None,
-    })  # fmt: skip
+    solver = clients.solver.model if solutions else ""
+    settings = options.settings(plan, clients.writer.name, clients.writer.model, solver)
     with _opened(options, settings) as (store, journal, manifest):
         room = _thinking_room(options, clients, journal)
         prices = [clients.writer.price, *[clients.solver.price] * solutions]

@@ -34,7 +34,8 @@ def writes(system: str, prompt: str, seed: int) -> str:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A folder with 20 rows."""
+    """A folder with 20 rows; its first call failed, and was made again."""
+    assert make(tmp_path, [ProviderRefused("later")], 20).stopped == "later"
     make(tmp_path, writes, 20)
     return tmp_path
 
