@@ -46,23 +46,15 @@ def test_a_signal_that_wakes_nobody_ends_the_wait(wait: Any) -> None:
         signal.signal(signal.SIGUSR1, old)
 
 
-def test_what_is_waited_for_comes_at_once_or_later() -> None:
+def test_what_is_waited_for_comes_at_once_or_later_and_something_may_be_done_meanwhile() -> None:
     queue: SimpleQueue[int] = SimpleQueue()
     future: Future[int] = Future()
     threading.Timer(0.6, lambda: (queue.put(2), future.set_result(3))).start()
     assert interruptible_get(queue) == 2 and interruptible_result(future) == 3
     queue.put(4)
     assert interruptible_get(queue) == 4 and interruptible_result(future) == 3
-
-
-def test_the_error_of_a_future_is_its_own_also_if_it_tells_of_time() -> None:
-    future: Future[int] = Future()
-    future.set_exception(TimeoutError("the job's own"))
-    with pytest.raises(TimeoutError, match="the job's own"):
-        interruptible_result(future)
-
-
-def test_something_may_be_done_while_nothing_comes() -> None:
-    """As to show how far a run is, while its calls wait for their provider."""
-    queue: SimpleQueue[int] = SimpleQueue()
     assert interruptible_get(queue, lambda: queue.put(1)) == 1
+    failed: Future[int] = Future()
+    failed.set_exception(TimeoutError("the job's own"))
+    with pytest.raises(TimeoutError, match="the job's own"):
+        interruptible_result(failed)

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -131,17 +132,9 @@ def test_the_work_is_done_in_as_many_processes_as_asked_for_and_they_stay_warm()
 
 @pytest.mark.slow
 def test_batches_on_many_threads_share_the_workers() -> None:
-    seen: list[set[int]] = []
-    threads = [
-        threading.Thread(target=lambda: seen.append(set(results(*[["pid", 0]] * 50))))
-        for _ in range(6)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(seen) == 6
-    assert len(set.union(*seen)) <= 2
+    with ThreadPoolExecutor(6) as pool:
+        seen = pool.map(lambda _: set(results(*[["pid", 0]] * 50)), range(6))
+        assert len(set.union(*seen)) <= 2
 
 
 def test_jobs_are_taken_as_they_are_needed_and_results_given_as_they_come() -> None:
@@ -159,38 +152,27 @@ def test_jobs_are_taken_as_they_are_needed_and_results_given_as_they_come() -> N
 
 
 def test_what_the_work_raises_is_raised_here() -> None:
-    for kind, error in (
-        ("usage", "UsageError: said so"),
-        ("bug", "SandboxError: ZeroDivisionError: said so"),
-    ):
-        assert error_of(lambda: results(["say", 1], ["raise", kind], ["say", 2])) == error  # noqa: B023
+    usage, bug = (
+        error_of(lambda: results(["say", 1], ["raise", kind], ["say", 2]))  # noqa: B023
+        for kind in ("usage", "bug")
+    )
+    assert usage == "UsageError: said so"
+    assert bug == "SandboxError: ZeroDivisionError: said so"
 
 
 # --- death and hanging ---------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_a_worker_killed_in_the_middle_of_a_batch_is_replaced(tmp_path: Path) -> None:
+def test_killed_workers_are_replaced_and_a_job_that_kills_each_is_lost(tmp_path: Path) -> None:
+    mark = str(tmp_path / "mark")
     jobs: list[Any] = [["say", number] for number in range(100)]
-    jobs[40] = ["die once", str(tmp_path / "mark")]
-    values = results(*jobs)
-    assert values == [*range(40), str(tmp_path / "mark"), *range(41, 100)]
-
-
-@pytest.mark.slow
-def test_workers_killed_while_idle_are_replaced() -> None:
-    for pid in set(results(*[["pid", 0]] * 50)):
+    jobs[3], jobs[40] = ["die", 7], ["die once", mark]
+    lost = Lost("the worker process ended with exit code 7, 2 times")
+    assert results(*jobs) == [0, 1, 2, lost, *range(4, 40), mark, *range(41, 100)]
+    for pid in set(results(*[["pid", 0]] * 50)):  # idle ones
         os.kill(pid, signal.SIGKILL)
     assert results(*(["say", number] for number in range(50))) == list(range(50))
-
-
-@pytest.mark.slow
-def test_a_job_that_kills_every_worker_is_lost_and_the_others_are_not() -> None:
-    jobs: list[Any] = [["say", number] for number in range(30)]
-    jobs[3] = ["die", 7]
-    values = results(*jobs)
-    assert values[3] == Lost("the worker process ended with exit code 7, 2 times")
-    assert values[:3] + values[4:] == [0, 1, 2, *range(4, 30)]
 
 
 def test_a_worker_that_hangs_is_killed_and_replaced(
