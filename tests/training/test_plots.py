@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -49,17 +49,15 @@ def test_each_curve_that_is_there_becomes_a_png(
     monkeypatch.delenv("DISPLAY", raising=False)
     assert plot(run_with(tmp_path, *steps(2, reward=None))) == []
     assert not (tmp_path / "plots").exists()
-    for count in (1, 100):
-        run = run_with(tmp_path, *steps(count, reward=0.5, kl=1e-3, length=3, loss=-1.0, other=1))
-        drawn: list[Path] = []
-        thread = threading.Thread(target=lambda run=run, drawn=drawn: drawn.extend(plot(run)))
-        thread.start()
-        thread.join()
-        assert [path.name for path in drawn] == ["reward.png", "kl.png", "length.png", "loss.png"]
+    one: dict[str, float] = {"reward": 0.5, "kl": 1e-3, "other": 1}
+    for count, values in ((1, one), (100, {"reward": -1.0}), (3, dict.fromkeys(CURVES, 0.5))):
+        (tmp_path / str(count)).mkdir()
+        run = run_with(tmp_path / str(count), *steps(count, **values))
+        with ThreadPoolExecutor() as threads:
+            drawn = threads.submit(plot, run).result()
+        assert [path.name for path in drawn] == [f"{name}.png" for name in CURVES if name in values]
         assert {*drawn} == {*(run / "plots").iterdir()}
         assert all(path.read_bytes().startswith(PNG) for path in drawn)
-    run = run_with(tmp_path, *steps(3, **dict.fromkeys(CURVES, 0.5)))
-    assert [path.stem for path in plot(run)] == list(CURVES)
 
 
 def test_a_folder_that_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:

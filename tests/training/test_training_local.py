@@ -18,7 +18,7 @@ pytest.importorskip("transformers")
 from labelled import Tables, unlike
 from tiny_training import ROWS, config, curve, digits, killed_after, rollouts, run_of, weights
 
-from benchmarks.train_kill import RUNS, killed
+from benchmarks.train_kill import killed
 from infinite_rl.errors import StoreError, UnknownName, UsageError
 from infinite_rl.training import TrainingConfig, train
 from infinite_rl.training.core import rollouts as core_rollouts
@@ -410,7 +410,13 @@ def test_an_interrupted_run_logs_what_it_resumes_from(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("GRPO, staleness 1", "DAPO with SFT beside"),
+        *(pytest.param(name, marks=pytest.mark.soak) for name in ("SFT", "GRPO")),
+    ],
+)
 def test_kills_at_random_moments_change_no_step_no_answer_and_no_weight(name: str) -> None:
     found = killed(name, kills=2, steps=28)
     assert found.kills == 2
