@@ -317,7 +317,6 @@ def _killed_workers_and_trainer(settings: TrainingConfig, run: Path) -> None:
     def on_step(step: int, values: Mapping[str, Any]) -> None:
         if step == 4:
             os.kill(process_of(run, "rollout-0"), signal.SIGKILL)
-            os.kill(process_of(run, "reward-0"), signal.SIGKILL)
         if step == 6:
             stopped.append(process_of(run, "reward-0"))
             os.kill(stopped[0], signal.SIGSTOP)  # it lives, and Ray sees nothing amiss
@@ -330,12 +329,12 @@ def _killed_workers_and_trainer(settings: TrainingConfig, run: Path) -> None:
     last = checkpoint.newest(run)
     assert last and last.name == "step_8"
     placed = events(last, "placed")
-    names = Counter({"trainer": 1, "rollout-0": 2, "reward-0": 3})
+    names = Counter({"trainer": 1, "rollout-0": 2, "reward-0": 2})
     assert Counter(each["worker"] for each in placed) == names
-    assert len({each["pid"] for each in placed} - {os.getpid()}) == 6, "a process each"
-    lost = sorted((each["worker"], each["why"][:36]) for each in events(last, "lost"))
-    died, hung = "its worker process has died (process ", "no answer within 10 s (worker_timeout"
-    assert lost == [("reward-0", died[:36]), ("reward-0", hung[:36]), ("rollout-0", died[:36])]
+    assert len({each["pid"] for each in placed} - {os.getpid()}) == 5, "a process each"
+    lost = {each["worker"]: each["why"] for each in events(last, "lost")}
+    assert lost.pop("reward-0") == "no answer within 10 s (worker_timeout)"
+    assert lost.pop("rollout-0").startswith("its worker process has died (process ") and not lost
     end_of_process = select.poll()
     end_of_process.register(stopped[0], select.POLLIN)
     assert end_of_process.poll(60_000), "the process was not killed"
