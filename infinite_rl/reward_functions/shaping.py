@@ -55,10 +55,6 @@ def ngram_repetition_reward(text: str, n: int = 3, weight: float = -0.1) -> floa
     return weight * repeated / len(grams) if repeated else 0.0
 
 
-def _repetition_signal(text: str, _correct: bool, *, n: int = 3) -> float:
-    return 1.0 + ngram_repetition_reward(text, n, weight=-1.0)
-
-
 # --- length
 
 
@@ -94,17 +90,6 @@ def _half_cosine(x: float, start: float, end: float) -> float:
     if x >= end:
         return 0.0
     return 0.5 + 0.5 * math.cos(math.pi * max(x - start, 0) / (end - start))
-
-
-def _length_signal(
-    text: str,
-    correct: bool,
-    *,
-    min_len: int = 1,
-    max_len: int = 1000,
-    target_len: int | None = None,
-) -> float:
-    return cosine_length_reward(len(words(text)), min_len, max_len, target_len, correct)
 
 
 # --- language
@@ -184,16 +169,17 @@ def _chinese(prose: list[str], language: str) -> float:
     return _CHINESE[language]["zh" if simplified > traditional else "zh-hant"]
 
 
-def _language_signal(text: str, _correct: bool, *, language: str) -> float:
-    return language_consistency(text, language)
-
-
 # --- the table of signals
 
+# From a text, whether it is correct, and the options: a number from 0 to 1.
 SIGNALS: Mapping[str, Callable[..., float]] = {
-    "repetition": _repetition_signal,
-    "length": _length_signal,
-    "language": _language_signal,
+    "repetition": lambda text, _, **options: (
+        1.0 + ngram_repetition_reward(text, weight=-1.0, **options)
+    ),
+    "length": lambda text, correct, **options: cosine_length_reward(
+        len(words(text)), correct=correct, **options
+    ),
+    "language": lambda text, _, **options: language_consistency(text, **options),
 }
 
 

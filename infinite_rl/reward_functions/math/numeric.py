@@ -11,7 +11,7 @@ import math
 import random
 import threading
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -128,7 +128,7 @@ def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budge
             break
     if len(usable) < _USABLE:
         return "too few points where both sides have a value"
-    values, clearest = min(usable, key=lambda pair: _reach(pair[0]))
+    values, clearest = min(usable, key=lambda pair: max(part.reach for part in pair[0]))
     same = _surely_equal(sides, values, clearest, real, budget)
     return "" if same else "values at a sample point"
 
@@ -174,29 +174,30 @@ def _one_alone(sides: Sequence[Node], point: _Point, budget: Budget) -> bool:
     return defined[0] != defined[1]
 
 
-def _reach(values: Sequence[_Value]) -> int:
-    return max(part.reach for part in values)
-
-
 def _surely_equal(
     sides: Sequence[Node], values: Sequence[_Value], point: _Point, real: bool, budget: Budget
 ) -> bool:
     """Whether two sides with these values at a point agree in as many digits as their parts ask."""
     if not _close(values[0].value, values[1].value):
         return False
-    digits = _digits_to_see(_reach(values))
-    if digits <= AGREEMENT:
-        return True
-    one, other = (_exact_value(side, point, real, budget, digits) for side in sides)
-    return _close(one, other, digits)
+    return _agree_beyond(
+        max(part.reach for part in values),
+        lambda digits: (_exact_value(side, point, real, budget, digits) for side in sides),
+    )
 
 
-def _digits_to_see(reach: int) -> int:
-    """How many digits must agree where a part may hide this many bits behind another."""
+def _agree_beyond(reach: int, evaluate: Callable[[int], Iterable[Any]]) -> bool:
+    """Whether two values agree in all digits that a part of so many bits may hide behind another.
+
+    `evaluate` computes both to so many digits.
+    """
     digits = _BASE_DIGITS + _HIDING * reach * 3 // 10
     if digits > _MOST_DIGITS:
         raise OverBudget("parts that differ too much in size to be told apart")
-    return digits
+    if digits <= AGREEMENT:
+        return True
+    one, other = evaluate(digits)
+    return _close(one, other, digits)
 
 
 def proportional(first: Node, second: Node, names: list[str], budget: Budget) -> bool:
@@ -216,11 +217,10 @@ def proportional(first: Node, second: Node, names: list[str], budget: Budget) ->
     if len(quotients) < _USABLE:
         return False
     clearest = sorted(quotients, key=lambda pair: pair[0].reach)[:2]
-    digits = _digits_to_see(clearest[1][0].reach)
-    if digits <= AGREEMENT:
-        return True
-    one, other = (_exact_value(quotient, point, True, budget, digits) for _, point in clearest)
-    return _close(one, other, digits)
+    return _agree_beyond(
+        clearest[1][0].reach,
+        lambda digits: (_exact_value(quotient, at, True, budget, digits) for _, at in clearest),
+    )
 
 
 @dataclass(frozen=True)
