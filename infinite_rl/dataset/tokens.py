@@ -16,6 +16,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import NoColumn
+from ..parsing.word_tables import WordTables
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,20 +50,8 @@ _JOINED = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")  # it's
 _BREAKS = re.compile(
     r"(?:[.,;:?…]|(?<=[^\W\d_]{2})!){1,9}(?=[\"')\]*]{0,9}(?:\s|$))\s*|[。、]|\n\s*"
 )
-_IDLE = re.compile(
-    r"(?=[^\w\s]|_)(?:"  # a fast path for most characters
-    r"""["`$¿¡…;?]"""
-    r"|(?<!\d)[,:]|[,:](?!\d)|\.(?!\d)"
-    r"|(?<![\w)\]}])!|(?<=[^\W\d_]{2})!"
-    r"|(?<![^\W\d_])'|(?<=[^\W\d_]{2})'"  # f'(x) keeps its prime
-    r"|(?<=\w)-{1,3}(?=[^\W\d_]{2})|(?<=[^\W\d_]{2})-{1,3}(?=\w)"  # well-known, 3-digit
-    r"|(?<=[^\W\d_]{2}[ ])-{1,3}(?=\s)"  # a dash
-    # a heading, a bullet or the end of emphasis, where a line begins
-    r"|(?<=\n)(?:#{1,6}(?=\s)|[-*>](?=\s{1,9}[`\"*_]{0,9}[^\W\d_]{2})|\*{2,3}(?=\s|\Z))"
-    r"|(?<![\w)\]}*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w(\[{*\\])"  # emphasis
-    r"|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)"
-    r")"
-)
+# The first part is a fast path for most characters.
+_IDLE = re.compile(rf"(?=[^\w\s]|_)(?:{WordTables(__file__).pattern('idle').pattern})")
 _LITERAL = re.compile(r"\"[^\"\n]{1,80}\"|\b[A-Z]{2,}\b")
 # Ideographs, kana and hangul have no spaces between words: each is a token.
 _ALONE = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
