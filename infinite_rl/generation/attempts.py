@@ -62,6 +62,7 @@ _SELECTORS = re.compile(
 )
 
 
+@dataclass(frozen=True)
 class AttemptPlanner:
     """Turns slots into attempts: task, topic, examples and seed.
 
@@ -69,59 +70,53 @@ class AttemptPlanner:
     `repairable` are the reasons that are sent back to the model.
     """
 
-    def __init__(
-        self,
-        tasks: Mapping[str, Sequence[TaskType]],
-        topics: Sequence[str],
-        seed: int,
-        store: Store,
-        journal: Journal,
-        repairable: Collection[str] = REPAIRABLE,
-    ) -> None:
-        self._tasks, self._topics, self._seed = tasks, topics, seed
-        self._repairable = repairable
-        self._store, self._journal = store, journal
+    tasks: Mapping[str, Sequence[TaskType]]
+    topics: Sequence[str]
+    seed: int
+    store: Store
+    journal: Journal
+    repairable: Collection[str] = REPAIRABLE
 
     def first(self, family: str, index: int) -> Attempt | None:
         """Return the first attempt at a sample that is not judged yet; None if all are used up."""
         attempt = self._new_attempt(Slot(family, index))
-        while attempt and (rejection := self._store.rejected.get(str(attempt.slot))):
+        while attempt and (rejection := self.store.rejected.get(str(attempt.slot))):
             attempt = self.after(rejection.outcome(attempt))
         return attempt
 
     def after(self, outcome: Outcome) -> Attempt | None:
         """Return the attempt after a rejected one: a repair, else a new draft, else None."""
         slot = outcome.attempt.slot
-        text = self._text(outcome) if outcome.reason in self._repairable else ""
+        text = self._text(outcome) if outcome.reason in self.repairable else ""
         repair = replace(slot, repair=slot.repair + 1)
-        while str(repair) in self._journal.lost:
+        while str(repair) in self.journal.lost:
             repair = replace(repair, repair=repair.repair + 1)
         if text and repair.repair <= MAX_REPAIRS:
             request = rectify_request(outcome.score, text)
-            return Attempt(repair, outcome.attempt.task, request, slot_seed(self._seed, repair))
+            return Attempt(repair, outcome.attempt.task, request, slot_seed(self.seed, repair))
         return self._new_attempt(Slot(slot.family, slot.index, slot.draft + 1))
 
     def _new_attempt(self, slot: Slot) -> Attempt | None:
         """Return the attempt at a new task in this slot, or in the next one that is not lost."""
-        lost = self._journal.lost
+        lost = self.journal.lost
         while str(slot) in lost:
             slot = replace(slot, draft=slot.draft + 1)
         used = sum(str(replace(slot, draft=draft)) not in lost for draft in range(slot.draft))
         if used >= MAX_DRAFTS:
             return None
-        tasks = self._tasks[slot.family]
+        tasks = self.tasks[slot.family]
         turn, number = divmod(slot.index, len(tasks))
         task = tasks[number]
-        recent = self._store.newest(slot.family, task.language)
-        topic = self._topics[turn % len(self._topics)] if self._topics else ""
-        return Attempt(slot, task, task_request(task, topic, recent), slot_seed(self._seed, slot))
+        recent = self.store.newest(slot.family, task.language)
+        topic = self.topics[turn % len(self.topics)] if self.topics else ""
+        return Attempt(slot, task, task_request(task, topic, recent), slot_seed(self.seed, slot))
 
     def _text(self, outcome: Outcome) -> str:
         """Return the completion's text, of an earlier run from the journal."""
         if outcome.completion:
             return outcome.completion.text
         try:
-            completion = self._journal.answer(outcome.attempt.slot)
+            completion = self.journal.answer(outcome.attempt.slot)
         except NoCompletion:
             return ""
         return completion.text if completion else ""

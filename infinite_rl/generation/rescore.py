@@ -94,16 +94,17 @@ def rescore(
     check_range("min_agreement", min_agreement, 0, 1)
     timeout = judging_timeout(folder) if timeout is None else timeout
     rewards = get_reward_functions(timeout=timeout, extra=extra_rewards)
-    rescorer = _Rescorer({**TASKS, **(extra_tasks or {})}, rewards, min_agreement)
+    tasks = {**TASKS, **(extra_tasks or {})}
+    rescorer = _Rescorer(tasks, rewards, min_agreement, on_progress)
     number = shard_count(folder)
     if not number and next(calls(folder), None) is None:
         raise StoreError(f"no call is in the journal of {folder}")
     target = None if dry_run else _target(folder, to)
     with _draft(target) as draft:
         if number:
-            rescored = rescorer.shards(folder, draft, shard_folders(folder, number), on_progress)
+            rescored = rescorer.shards(folder, draft, shard_folders(folder, number))
         else:
-            rescored = rescorer.folder(folder, draft, on_progress)
+            rescored = rescorer.folder(folder, draft)
         for copy in (draft, *draft.glob(f"{SHARDS}/*")) if target else ():
             _copy_records(folder / copy.relative_to(draft), copy, timeout, min_agreement)
     rescored.out = target
@@ -151,12 +152,14 @@ class _Rescorer:
     tasks: Mapping[str, TaskType]
     rewards: Mapping[str, RewardFunction]
     min_agreement: float
+    on_progress: Callable[[int], None]
+    judged: Iterator[int] = field(default_factory=lambda: count(1))
 
-    def folder(self, folder: Path, draft: Path, on_progress: Callable[[int], None]) -> Rescored:
+    def folder(self, folder: Path, draft: Path) -> Rescored:
         """Judge the completions of one folder into `draft`."""
         settings = read_manifest(folder).get("settings", {})
         source = Source(_refuse, name=str(settings.get("provider", "")), defer=_Missing)
-        rescored, number = Rescored(), 0
+        rescored = Rescored()
         with locked(folder), closing(Journal(folder)) as journal:
             before = _row_slots(folder)
             if strays := sum(slot not in journal for slot in before):
@@ -171,7 +174,6 @@ class _Rescorer:
             with Store(draft) as store, ThreadPoolExecutor(default_count()) as pool:
                 while chunk := list(islice(attempts, _CHUNK)):
                     for outcome in pool.map(partial(_outcome, runner), chunk):
-                        number += 1
                         if isinstance(outcome, _Missing):
                             rescored.unproven += 1
                         elif outcome:
@@ -181,31 +183,19 @@ class _Rescorer:
                             rescored.gained += outcome.accepted and not present
                             if not outcome.accepted:
                                 rescored.rejected[outcome.reason] += 1
-                        on_progress(number)
+                        self.on_progress(next(self.judged))
         rescored.dropped = len(before) - rescored.kept
         return rescored
 
-    def shards(
-        self,
-        folder: Path,
-        draft: Path,
-        shards: Sequence[Path],
-        on_progress: Callable[[int], None],
-    ) -> Rescored:
+    def shards(self, folder: Path, draft: Path, shards: Sequence[Path]) -> Rescored:
         """Judge each shard, and merge their rows: first those that were present."""
-        rescored, judged = Rescored(), Counter[Path]()
-        copies = shard_folders(draft, len(shards))
+        rescored, copies = Rescored(), shard_folders(draft, len(shards))
         with locked(folder):
             before = _row_slots(folder)
             for shard, copy in zip(shards, copies, strict=True):
                 if not (shard / JOURNAL).is_file() or next(calls(shard), None) is None:
                     continue
-
-                def note(number: int, shard: Path = shard) -> None:
-                    judged[shard] = number
-                    on_progress(judged.total())
-
-                part = self.folder(shard, copy, note)
+                part = self.folder(shard, copy)
                 rescored.unproven += part.unproven
                 rescored.rejected += part.rejected
             with Store(draft) as merged:
