@@ -29,14 +29,6 @@ def total_of(parts: Iterable[int | Fraction]) -> str:
 
 # --- arrangements of letters
 
-# fmt: off
-WORDS = {
-    1: ("NOON", "LEVEL", "APPLE", "KAYAK", "RADAR", "BERRY", "CIVIC", "SHEEP", "TEPEE", "EERIE"),
-    2: ("BANANA", "PEPPER", "LETTER", "COFFEE", "CANAL", "TOMATO", "PAPAYA", "MINIMUM", "COCOON"),
-    3: ("ALABAMA", "SUCCESS", "REFERRED", "ASSESSES", "TATTOOED", "BOOKKEEPER", "CARAVAN"),
-}
-# fmt: on
-
 
 def orders(counts: Mapping[str, int]) -> int:
     return factorial(sum(counts.values())) // prod(factorial(c) for c in counts.values())
@@ -49,7 +41,7 @@ def orders_text(counts: Mapping[str, int]) -> str:
 
 
 def letters(draw: Draw, level: int) -> Names:
-    word = draw.pick(WORDS[level])
+    word = draw.pick(phrases("counting", f"words of level {level}"))
     counts = Counter(word)
     often = draw.pick([letter for letter, count in counts.items() if count > 1])
     first = draw.pick(list(counts))
