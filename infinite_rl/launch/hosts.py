@@ -25,6 +25,7 @@ from ..errors import InfiniteRLError, UsageError
 
 _POLL_S = 0.5
 _SEND_S = 10.0  # within which the head must complete a line
+_KEEP_ALIVE = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 4}  # seconds, and tries
 _MAX_LINE = 1 << 16  # bytes
 _MAX_REASON = 1024  # characters
 
@@ -210,7 +211,12 @@ class WorkerHost:
             try:
                 source, head = (ip_of(hosts.current), 0), (ip_of(hosts.head), port)
                 self._connection = socket.create_connection(head, _SEND_S, source_address=source)
-                self._keep_alive()
+                # Notice a head that vanished from the network within a minute, if the system can.
+                self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+                for name, value in _KEEP_ALIVE.items():
+                    if hasattr(socket, name):
+                        number = getattr(socket, name)
+                        self._connection.setsockopt(socket.IPPROTO_TCP, number, value)
                 self._lines = self._connection.makefile("rb")
                 self._message(_SEND_S)
                 break
@@ -251,13 +257,6 @@ class WorkerHost:
             self.reason = "it has died"
         self.over.set()
         self._ready.set()
-
-    def _keep_alive(self) -> None:
-        """Notice a head that vanished from the network within a minute, if the system can."""
-        self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for name, value in (("TCP_KEEPIDLE", 20), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4)):
-            if hasattr(socket, name):
-                self._connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
     def _message(self, within_s: float | None) -> dict[str, Any]:
         """The head's next message, whose first byte must come within that time.

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import UsageError, store_errors
 from .config import CONFIG_INPUT, SOURCE_INPUT
-from .request import MODULE, arguments, check_name, default_name
+from .request import MODULE, check_name, default_name
 from .source import ARCHIVE
 from .submit import Prepared, SubmitRequest, prepared
 
@@ -33,7 +33,8 @@ def run(request: SubmitRequest, gpus: Sequence[str], now: datetime) -> tuple[Pat
     base = (request.folder / "artifacts" / "jobs" / name).absolute()
     with prepared(request) as sent:
         _lay_out(base, name, sent)
-    command = [sys.executable, "-m", MODULE, *arguments(str(base / "input"), str(base / "work"))]
+    flags = ["--input", str(base / "input"), "--work", str(base / "work")]
+    command = [sys.executable, "-m", MODULE, *flags]
     return base, _run(command, base, {**os.environ, **environment(request, name, base, gpus)})
 
 

@@ -11,10 +11,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from .config import SageMakerConfig
 
+_TABLE = Path(__file__).with_name("permissions.txt").read_text(encoding="utf-8").splitlines()
 _SENTENCE = re.compile(
     r"not authorized to perform: ([\w-]+:\w+)(?: on resource: \"?([^\s\"]+)\"?)?"
 )
@@ -71,26 +73,10 @@ def policy(config: SageMakerConfig) -> dict[str, Any]:
 
 def _resources(config: SageMakerConfig) -> Mapping[str, str]:
     """The resource of each action that this package needs."""
-    region, account, arn = config.region or "*", config.account or "*", f"arn:{config.partition}"
-    bucket = f"{arn}:s3:::{config.bucket or '*'}"
-    # fmt: off
-    actions = {
-        f"{arn}:sagemaker:{region}:{account}:training-job/*":
-            "sagemaker:CreateTrainingJob sagemaker:AddTags sagemaker:DescribeTrainingJob "
-            "sagemaker:StopTrainingJob",
-        "*": "sagemaker:ListTrainingJobs ecr:GetAuthorizationToken",
-        f"{bucket}/{config.prefix}/*":
-            "s3:GetObject s3:PutObject s3:DeleteObject s3:AbortMultipartUpload",
-        bucket: "s3:ListBucket",
-        f"{arn}:ecr:{region}:{account}:repository/{config.repository}":
-            "ecr:DescribeRepositories ecr:CreateRepository ecr:TagResource ecr:DescribeImages "
-            "ecr:BatchCheckLayerAvailability ecr:InitiateLayerUpload ecr:UploadLayerPart "
-            "ecr:CompleteLayerUpload ecr:PutImage ecr:BatchGetImage ecr:GetDownloadUrlForLayer",
-        f"{arn}:logs:{region}:{account}:log-group:/aws/sagemaker/TrainingJobs:*":
-            "logs:FilterLogEvents",
-    }
-    # fmt: on
+    keys = ("partition", "region", "account", "bucket", "prefix", "repository")
+    values = {key: getattr(config, key) or "*" for key in keys}
+    rows = (line.partition(" | ") for line in _TABLE if not line.startswith("#"))
     has_arn = config.role and (config.account or ":" in config.role)
-    return {action: resource for resource, names in actions.items() for action in names.split()} | {
-        "iam:PassRole": config.role_arn if has_arn else "*"
-    }
+    return {
+        action: resource.format(**values) for resource, _, names in rows for action in names.split()
+    } | {"iam:PassRole": config.role_arn if has_arn else "*"}

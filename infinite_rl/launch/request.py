@@ -92,11 +92,6 @@ def source_uri(config: SageMakerConfig, digest: str) -> str:
     return config.uri("sources", digest)
 
 
-def arguments(folder: str, work: str) -> list[str]:
-    """The arguments of the container's program: its input folder, and its working folder."""
-    return ["--input", folder, "--work", work]
-
-
 def create_training_job(job: Job, config: SageMakerConfig) -> dict[str, Any]:
     """The arguments of boto3's `create_training_job`, a pure function of both.
 
@@ -113,7 +108,7 @@ def create_training_job(job: Job, config: SageMakerConfig) -> dict[str, Any]:
             "TrainingImage": job.image,
             "TrainingInputMode": "File",
             "ContainerEntrypoint": ["python", "-m", MODULE],
-            "ContainerArguments": arguments(INPUT, WORK),
+            "ContainerArguments": ["--input", INPUT, "--work", WORK],
         },
         "RoleArn": config.role_arn,
         "InputDataConfig": [_channel(name, uri) for name, uri in inputs.items()],
