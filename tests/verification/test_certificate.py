@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -21,6 +22,7 @@ from infinite_rl.store import dataset_row
 from infinite_rl.tasks import TASKS
 from infinite_rl.types import Attempt, RewardFunctionScore, Sample, Slot
 from infinite_rl.verification.certificate import certificate_of, reprove
+from tests.support.labelled import assert_none
 
 REWARDS_READY = get_reward_functions()
 PASSED = RewardFunctionScore(1.0, 1.0, status="passed")
@@ -107,45 +109,33 @@ def test_an_untouched_row_holds(name: str) -> None:
     assert fault({**made(name), "verifier_recall": "1.0"}) == ""
 
 
-@pytest.mark.parametrize("column", ["prompt", "answer", "response", "type", "language", "id"])
-def test_a_row_whose_content_was_changed_is_found(column: str) -> None:
-    row = made("python")
-    assert fault({**row, column: row[column] + "x"}).startswith(
-        "its id is not the hash of its content"
+def test_each_fault_of_a_row_is_found() -> None:
+    math, python, javascript = made("math"), made("python"), made("javascript")
+    columns = ("prompt", "answer", "response", "type", "language", "id")
+    changed = [{**python, column: python[column] + "x"} for column in columns]
+    scores = ("format_score", "correctness_score", "quality_score")
+    lenient = json.dumps({"tests": ["try { f() } catch {}"]})
+    name = python["response"].partition("def ")[2].partition("(")[0]
+    weak = signed(python, answer=json.dumps({"tests": [f"assert callable({name})"]}))
+    assert fault(weak) == ""  # unless a recall is recorded
+    pairs = [
+        *((row, "^its id is not the hash of its content") for row in changed),
+        (signed(math, answer="123456789"), "^its response does not pass"),
+        (signed(python, answer='{"tests": ["assert False"]}'), "0 of 1 tests passed"),
+        (signed(javascript, answer=lenient), "^its reference accepts an empty solution$"),
+        *(
+            ({**math, each: "0.5"}, f"^its {each} is 1.0, and '0.5' is recorded$")
+            for each in scores
+        ),
+        *(({**math, each: "full marks"}, "'full marks' is recorded$") for each in scores),
+        ({**weak, "verifier_recall": "1.0"}, "programs with one thing wrong"),
+        (signed(math, type="law"), "no reward judges"),
+        (signed(python, language="cobol"), "'coding cobol'"),
+    ]
+    found = [(fault(row), pattern) for row, pattern in pairs]
+    assert_none(
+        f"{text!r} is not like {like!r}" for text, like in found if not re.search(like, text)
     )
-
-
-def test_a_wrong_answer_is_found() -> None:
-    assert fault(signed(made("math"), answer="123456789")).startswith("its response does not pass")
-
-
-def test_a_response_that_fails_its_tests_is_found() -> None:
-    row = signed(made("python"), answer='{"tests": ["assert False"]}')
-    assert "0 of 1 tests passed" in fault(row)
-
-
-def test_a_reference_that_accepts_an_empty_solution_is_found() -> None:
-    row = signed(made("javascript"), answer=json.dumps({"tests": ["try { f() } catch {}"]}))
-    assert fault(row) == "its reference accepts an empty solution"
-
-
-@pytest.mark.parametrize("name", ["format_score", "correctness_score", "quality_score"])
-def test_scores_that_are_not_those_recorded_are_found(name: str) -> None:
-    assert fault({**made("math"), name: "0.5"}) == f"its {name} is 1.0, and '0.5' is recorded"
-    assert fault({**made("math"), name: "full marks"})
-
-
-def test_a_verifier_that_no_longer_tells_wrong_from_right_is_found() -> None:
-    row = made("python")
-    name = row["response"].partition("def ")[2].partition("(")[0]
-    weak = signed(row, answer=json.dumps({"tests": [f"assert callable({name})"]}))
-    assert fault(weak) == ""
-    assert "programs with one thing wrong" in fault({**weak, "verifier_recall": "1.0"})
-
-
-def test_a_type_that_no_reward_judges_is_found() -> None:
-    assert "no reward judges" in fault(signed(made("math"), type="law"))
-    assert "'coding cobol'" in fault(signed(made("python"), language="cobol"))
 
 
 def test_a_row_that_something_else_judged_then_holds_and_that_is_said() -> None:
