@@ -164,11 +164,17 @@ class _Run:
             if self._program.tests:
                 self._judge()
             elif self._run_code():
-                self._leave()
+                code = self._machine.drive("finish")
+                if code is None:
+                    self._report(self._machine.exception())
+                else:
+                    self._exited(self._machine.number(code))
         except OutOfMemory:
             self._out_of_memory()
         except (Trap, WasmtimeError) as trap:
-            self._trapped(trap)
+            if self._inner is not None or not self._stopped:
+                self._recover()
+                self._explain(self._inner or trap)
 
     def judge(self, assertions: Sequence[ReportedAssertion], messages: list[str]) -> None:
         """Append to `messages` why each assertion fails, or "", as far as the limits allow."""
@@ -235,13 +241,6 @@ class _Run:
             if more is not None and machine.number(more) == 0:
                 return None
         return machine.exception()
-
-    def _leave(self) -> None:
-        code = self._machine.drive("finish")
-        if code is None:
-            self._report(self._machine.exception())
-        else:
-            self._exited(self._machine.number(code))
 
     def _judge(self) -> None:
         """Run the program, then each test as a separate script, and store one result per test."""
@@ -336,11 +335,6 @@ class _Run:
 
     def _out_of_memory(self) -> None:
         self._error("InternalError: out of memory", 1, "memory")
-
-    def _trapped(self, trap: Trap | WasmtimeError) -> None:
-        if self._inner is not None or not self._stopped:
-            self._recover()
-            self._explain(self._inner or trap)
 
     def _explain(self, trap: Trap | WasmtimeError) -> None:
         # Another thread's exception can replace this trap; the clock still shows a timeout.

@@ -385,7 +385,7 @@ class _Reader:
 
     def _assertion(self, node: ast.Assert, envs: list[_Env], exact: bool) -> ast.stmt:
         envs = envs if exact else [_common(envs)]
-        form = form_of(node.test, self._scope, self._is_own)
+        form = form_of(node.test, self._scope, lambda part: is_own(part, self._own, self._classes))
         host_values = self._host_values(form, envs)
         if host_values is None:
             form, host_values = Form(("true",), [node.test]), [None]
@@ -399,9 +399,6 @@ class _Reader:
         assertion = Assertion(text, form.relations, rows, exact, beside, note, form.own)
         self.assertions.append(assertion)
         return ast.Expr(_report(len(self.assertions) - 1, form, host_values, guest_parts))
-
-    def _is_own(self, node: ast.expr) -> bool:
-        return is_own(node, self._own, self._classes)
 
     def _host_values(self, form: Form, envs: list[_Env]) -> _Values | None:
         """Return each operand's values, one per row, None for an operand that the guest computes.

@@ -92,7 +92,10 @@ def _failure(
         raise Forged
     operands = [_operand(part, values, closed) for part in row]
     try:
-        if self_reports and count == 2 and _ask_themselves(operands, assertion.own):
+        opaque = set(map(is_opaque, operands)) if self_reports and count == 2 else set()
+        # The objects' own comparison decides if they are alike in being opaque or not, or if the
+        # test itself makes one of the program's own class.
+        if opaque and (len(opaque) == 1 or assertion.own):
             holds = self_reports[0] is True
         else:
             holds = _holds(assertion.relations, operands)
@@ -103,15 +106,6 @@ def _failure(
             return f"{type(error).__name__}: {error}: {assertion.text}"
         holds = False
     return "" if holds else _message(assertion, values[:count])
-
-
-def _ask_themselves(operands: Sequence[Any], own: bool) -> bool:
-    """Whether the result of the objects' own comparison decides.
-
-    They are alike in being opaque or not, or the test itself makes one of the program's own class.
-    """
-    first, second = map(is_opaque, operands)
-    return first == second or own
 
 
 def _operand(part: Operand, values: list[Any], closed: Sequence[Any]) -> Any:
