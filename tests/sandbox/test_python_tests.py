@@ -43,7 +43,7 @@ SUITES = (HERE / "python_suites.txt").read_text(encoding="utf-8").split("\n# ")[
 @pytest.mark.parametrize("number", range(len(SUITES)))
 def test_each_program_is_judged_as_by_cpython(number: int) -> None:
     first, *others = (line.replace("\\n", "\n") for line in SUITES[number].splitlines())
-    programs, executor = [first], RewardExecutor(timeout=2)
+    programs, executor = [first], RewardExecutor(timeout=3)
     for line in others:
         if line.startswith("~ "):
             old, _, new = line[2:].partition(" => ")
