@@ -10,7 +10,7 @@ import pytest
 from infinite_rl.errors import ProviderUnavailable, UsageError
 from infinite_rl.generation.progress import Progress, with_pacing
 from infinite_rl.inference.clients import ModelClients, RequestPolicy
-from infinite_rl.providers.models import Price
+from infinite_rl.providers.models import DEFAULT_MODEL, Price, other_model
 from infinite_rl.providers.rate_limit import Limits, RetryPolicy
 from infinite_rl.providers.scripted import ScriptedProvider
 
@@ -70,6 +70,18 @@ def test_the_writer_solves_where_no_other_is_named_and_a_price_is_that_of_its_mo
         assert found.solver.price == priced
     found = clients("procedural", price="1,2")
     assert found.writer.price == Price(0.0, 0.0) and found.writer.name == "ProceduralProvider"
+
+
+def test_a_solver_by_name_is_a_provider_of_its_own_as_is_an_author_with_a_schema() -> None:
+    other = other_model(DEFAULT_MODEL)
+    for solver, structured, model, own in (
+        *((other, False, other, True), (DEFAULT_MODEL, False, DEFAULT_MODEL, False)),
+        *(("", False, DEFAULT_MODEL, False), ("", True, DEFAULT_MODEL, True)),
+    ):
+        options = {"structured": structured, "dry_run": True}  # which needs no key
+        found = ModelClients.of("gemini", DEFAULT_MODEL, solver, None, {}, policy(), **options)
+        assert (found.writer.model, found.solver.model) == (DEFAULT_MODEL, model)
+        assert (found.providers["solver"] is not found.providers["writer"]) is own
 
 
 def test_providers_that_do_not_suit_the_options_are_refused() -> None:
