@@ -86,16 +86,10 @@ def test_every_status_is_right_and_in_time_wherever_it_is_asked_for(name: str) -
     assert not PROOF.exists()
 
 
-def test_every_way_inside_a_process_is_a_situation() -> None:
-    assert set(INSIDE) | set(NEEDS) < set(SITUATIONS)
-
-
-def test_without_sympy_a_question_to_it_is_over_budget() -> None:
-    answer = Answer("twelve integrals", ("budget", "budget"), 0.0)
-    assert answer.right(sympy=False) and not answer.right(sympy=True)
-
-
 def test_a_report_names_what_is_wrong_late_and_slow() -> None:
+    assert set(INSIDE) | set(NEEDS) < set(SITUATIONS), "every way inside a process is a situation"
+    to_sympy = Answer("twelve integrals", ("budget", "budget"), 0.0)
+    assert to_sympy.right(sympy=False) and not to_sympy.right(sympy=True)
     answers = [
         Answer("power tower", ("budget", "equal"), 0.01),
         Answer("signs", ("different", "different"), 0.2, 0.2),
