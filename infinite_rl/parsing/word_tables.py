@@ -64,6 +64,6 @@ class WordTables:
     def _source(self, name: str) -> str:
         return _INSERTED.sub(self._inserted, "|".join(self._rows[name]))
 
-    def _inserted(self, place: re.Match[str]) -> str:
-        source = self._source(place[1])
-        return f"(?:{source})" if len(self._rows[place[1]]) > 1 else source
+    def _inserted(self, name: re.Match[str]) -> str:
+        source = self._source(name[1])
+        return f"(?:{source})" if len(self._rows[name[1]]) > 1 else source

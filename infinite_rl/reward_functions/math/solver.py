@@ -295,20 +295,20 @@ def _check(kind: str, question: Any, result: Any) -> None:
         values = {
             name: sympy.Integer(6) if name.is_integer else sympy.Rational(sample) for name in names
         }
-        given = result.subs(values)
+        claimed = result.subs(values)
         if kind.startswith("lim"):
             wanted = _near(question, values)
         elif kind == "prod":
             wanted = question.subs(values).doit()
         elif kind == "int" and len(question.limits[0]) == 1:
             wanted = question.function.subs(values)
-            given = result.diff(question.limits[0][0]).subs(values)
+            claimed = result.diff(question.limits[0][0]).subs(values)
         elif kind == "int" and (slopes := _slopes(question)):
             wanted = _oscillating(question, slopes)
         else:
             wanted = question.subs(values)
         agreement = _LIMIT_AGREEMENT if kind.startswith("lim") else _AGREEMENT
-        if not _alike(wanted, given, agreement):
+        if not _alike(wanted, claimed, agreement):
             raise NoClosedForm("its value could not be confirmed")
         if not names:
             return
