@@ -23,7 +23,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Files that `-m core` leaves out, not even importing them: models, servers, processes, long tables.
 _NOT_CORE = """
 evaluation evaluation_harness evaluation_local evaluation_vllm evaluation_watch container
-launch_aws storage storage_folders interruptible workers async_controller async_engines
+launch_aws storage storage_folders interruptible long_jobs workers async_controller async_engines
 checkpoint plots pretrained prompt_queue train_cli training_demo training_generations
 training_local training_mixed training_publishing training_sampling training_trl
 training_trl_loss training_vllm trl_step math_algebra
