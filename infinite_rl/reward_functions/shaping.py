@@ -171,15 +171,25 @@ def _chinese(prose: list[str], language: str) -> float:
 
 # --- the table of signals
 
-# From a text, whether it is correct, and the options: a number from 0 to 1.
+
+def _repetition(text: str, _: bool, **options: Any) -> float:
+    return 1.0 + ngram_repetition_reward(text, weight=-1.0, **options)
+
+
+def _length(text: str, correct: bool, **options: Any) -> float:
+    return cosine_length_reward(len(words(text)), correct=correct, **options)
+
+
+def _language(text: str, _: bool, **options: Any) -> float:
+    return language_consistency(text, **options)
+
+
+# From a text, whether it is correct, and the options: a number from 0 to 1. Rewards are pickled
+# with their signals, so these have names.
 SIGNALS: Mapping[str, Callable[..., float]] = {
-    "repetition": lambda text, _, **options: (
-        1.0 + ngram_repetition_reward(text, weight=-1.0, **options)
-    ),
-    "length": lambda text, correct, **options: cosine_length_reward(
-        len(words(text)), correct=correct, **options
-    ),
-    "language": lambda text, _, **options: language_consistency(text, **options),
+    "repetition": _repetition,
+    "length": _length,
+    "language": _language,
 }
 
 
