@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,13 +36,7 @@ if TYPE_CHECKING:
 
 BATCH = "batch.json"  # in the folder of a run in batches: the config that --resume reads
 _TEXT_FILES = (".txt", ".md", ".csv")  # a file by its name, even if it is missing; not "Node.js"
-# The keys that the library takes under the same name, and those that only a model can use.
-_PASSED = (
-    *("num_samples", "out_dir", "save_every", "max_retries", "timeout", "task_dist", "debug"),
-    *("seed", "languages", "temperature", "max_output_tokens", "thinking", "extend", "price"),
-    *("max_cost", "dry_run", "verify", "verify_model", "min_agreement", "base_url", "structured"),
-    *("batch", "level", "families", "model_name", "limits"),
-)
+# The keys that only a model can use.
 _FOR_A_MODEL = (
     *("model_name", "temperature", "max_output_tokens", "thinking", "topics", "base_url"),
     *("structured", "verify_model", "price", "max_cost", "rpm", "tpm", "max_concurrency"),
@@ -190,12 +184,11 @@ class Generate(AsksModel):
         if self.model_name is not None and not self.model_name.strip():
             raise UsageError("--model_name is empty: name a model, or leave the option out")
         provider = resolve_provider(self.provider)
-        options = GenerateOptions(
-            provider=provider,
-            num_threads=self.threads,
-            topics=_topics(self.topics),
-            **self.pick(*_PASSED),
+        same = self.pick(
+            *(each.name for each in fields(GenerateOptions) if hasattr(self, each.name))
         )
+        own = {"provider": provider, "topics": _topics(self.topics), "num_threads": self.threads}
+        options = GenerateOptions(**{**same, **own})
         chosen, models, notes = options.resolved(), "", list[str]()
         if PROVIDERS[provider].asks_a_model:
             models = str(chosen.model_name)

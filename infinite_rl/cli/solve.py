@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
     from ..dataset.solving import Cost, SolveConfig
 
 _TEACHER = "deepseek-v4-pro"  # it thinks by default
-_PASSED = (
-    *("system", "seed", "temperature", "max_output_tokens", "thinking", "base_url", "price"),
-    *("max_cost", "dry_run", "threads", "timeout"),
-)
 
 
 class _Solve(RowsIn, RowsOut, AsksModel):
@@ -68,10 +65,11 @@ class _Solve(RowsIn, RowsOut, AsksModel):
         model = model or DEFAULT_MODEL
         print(f"{self.role}: {model}, asked through {provider}", file=sys.stderr)
         with stop_on_signals() as stop:
-            options = {**self.pick(*_PASSED), "base_url": base_url}
-            config = SolveConfig(
-                provider, model, attempts, limits=self.limits, stop=stop, **options
+            same = self.pick(
+                *(each.name for each in fields(SolveConfig) if hasattr(self, each.name))
             )
+            chosen = {"provider": provider, "model": model, "base_url": base_url, "stop": stop}
+            config = SolveConfig(**{**same, **chosen, "attempts": attempts})
 
             def traffic() -> str:
                 return ", ".join(in_flight(each.stats) for each in config.clients)
