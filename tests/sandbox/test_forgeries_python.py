@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.types import Execution
 from tests.support.labelled import assert_none
@@ -70,21 +68,16 @@ def test_the_honest_solution_passes() -> None:
         assert [each.passed for each in run(code, test).tests] == [True], test
 
 
-def test_no_forgery_passes() -> None:
+def test_no_forgery_passes_and_none_fails_for_a_mistake_of_ours() -> None:
+    """Each has begun when it fails: it is not refused for a name that is not there."""
     assert len(FORGERIES) == 142
-    assert_none(
-        name
-        for name, (code, test) in FORGERIES.items()
-        if any(each.passed for each in run(code, test).tests)
-    )
-
-
-@pytest.mark.slow
-def test_each_forgery_has_begun_when_it_fails() -> None:
-    """None of them is refused for a mistake of ours, such as a name that is not there."""
+    faults = []
     for name, (code, test) in FORGERIES.items():
-        if name == "nothing is executed":  # so there is no `check`
-            continue
         execution = run(code, test)
         text = execution.stderr + "".join(each.message for each in execution.tests)
-        assert not any(word in text for word in ("NameError", "SyntaxError")), (name, text)
+        refused = any(word in text for word in ("NameError", "SyntaxError"))
+        if any(each.passed for each in execution.tests):
+            faults.append(f"{name} passes")
+        elif refused and name != "nothing is executed":  # so there is no `check`
+            faults.append(f"{name} has not begun: {text}")
+    assert_none(faults)
