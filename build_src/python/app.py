@@ -4,6 +4,7 @@ componentize-py imports this file, then stores the memory of the interpreter: ev
 at top level happens once, at build time.
 """
 
+import array
 import atexit
 import builtins
 import gc
@@ -23,12 +24,13 @@ import library
 library.load()
 
 import green  # noqa: E402 - patches what was just loaded, as the next do
+import immortal  # noqa: E402
 import pools  # noqa: E402
 import surroundings  # noqa: E402
 import values  # noqa: E402
 import wit_world  # noqa: E402
 
-_OURS = ("app", "green", "library", "pools", "surroundings", "values", "wit_world")
+_OURS = ("app", "green", "immortal", "library", "pools", "surroundings", "values", "wit_world")
 _PROGRAM, _SETUP = "program.py", "setup.py"
 _MESSAGE_CHARS = 500
 _C_LONG_BITS = 64  # an exit code beyond what C can hold is 255
@@ -314,6 +316,28 @@ def _leave_library() -> None:
     multiprocessing.util._exiting = False
 
 
+def _reachable_objects() -> list[object]:
+    """Return each object that the interpreter's own objects lead to, once.
+
+    The list keeps them: none may be freed before the memory is stored.
+    """
+    reachable = gc.get_objects()
+    seen = set(map(id, reachable))
+    for each in reachable:  # which grows
+        parts = gc.get_referents(each)
+        if isinstance(each, types.CodeType):
+            parts += (each.co_consts, each.co_names, each.co_name, each.co_qualname)
+            parts += (each.co_filename, each.co_linetable, each.co_exceptiontable)
+            parts += each.co_varnames + each.co_cellvars + each.co_freevars
+        elif isinstance(each, types.FunctionType | type):
+            parts.append(each.__qualname__)
+        for part in parts:
+            if id(part) not in seen:
+                seen.add(id(part))
+                reachable.append(part)
+    return reachable
+
+
 sys.path.clear()
 sys.path_importer_cache.clear()
 os.environ.clear()
@@ -322,4 +346,10 @@ linecache.checkcache = lambda filename=None: None  # noqa: ARG005 - there are no
 _warm_up()
 _streams.append(_Streams())
 gc.collect()
+_reachable = _reachable_objects()
 gc.freeze()
+# Where the linker finds that list in the stored memory; see `immortal.py`. The words are no
+# constants of the code, so the memory holds them in this order in one place only.
+_locator = array.array("I", [*immortal.MARK, id(_reachable)])
+_zeros = [bytes(1 << 16) for _ in range(96)]  # over what was freed: zeros are not stored
+del _zeros

@@ -1,9 +1,9 @@
-"""Make `python.wasm`: CPython with its standard library, imported and stored as a component.
+"""Make `python.wasm`: CPython with its standard library, imported and stored, as one core module.
 
     python -m build_src.python.build OUTPUT
 
 Run by `build_src/build_wasm.sh`, which puts the output in its place and records its hash. Needs
-componentize-py, which carries CPython for WebAssembly and nothing else. Takes about 15 seconds.
+componentize-py, which carries CPython for WebAssembly and nothing else. Takes about 20 seconds.
 """
 
 from __future__ import annotations
@@ -15,22 +15,35 @@ import sys
 import tempfile
 from pathlib import Path
 
+from .immortal import make_immortal
+from .link import link
+
 HERE = Path(__file__).resolve().parent
-GUEST = ("app.py", "green.py", "library.py", "pools.py", "surroundings.py", "values.py")
+GUEST = (
+    "app.py",
+    "green.py",
+    "immortal.py",
+    "library.py",
+    "pools.py",
+    "surroundings.py",
+    "values.py",
+)
 # The package's command may not be on the PATH: use the interpreter that runs this.
 _TOOL = "import sys, componentize_py; sys.argv[0] = 'componentize-py'; componentize_py.script()"
 
 
 def build(output: Path) -> None:
-    """Write the component to `output`."""
+    """Write the module to `output`. Raises `LayoutError` and ValueError; see the linker."""
     with tempfile.TemporaryDirectory() as scratch:
+        component = Path(scratch, "component.wasm")
         for name in GUEST:
             shutil.copyfile(HERE / name, Path(scratch, name))
         command = [sys.executable, "-c", _TOOL, "-q", "-d", str(HERE / "world.wit")]
-        command += ["-w", "sandbox", "componentize", "-p", scratch, "-o", str(output.resolve())]
+        command += ["-w", "sandbox", "componentize", "-p", scratch, "-o", str(component)]
         # The builder's own packages have no place in the guest.
         environment = {key: text for key, text in os.environ.items() if key != "VIRTUAL_ENV"}
         subprocess.run([*command, "app"], check=True, env=environment)
+        output.write_bytes(link(component.read_bytes(), make_immortal))
 
 
 if __name__ == "__main__":

@@ -33,19 +33,17 @@ from typing import Any, TypeVar
 
 from wasmtime import Config, Engine, Module, Store, WasmtimeError
 from wasmtime import _ffi as ffi
-from wasmtime.component import Component
 
 from ..errors import RuntimeMissing, SandboxError
 from ..files.folders import cache_folder
 from ..workers.interruptible import interruptible_get
 from .runtimes import Limits, Runtime, recorded_hash, runtime_file
 
-Compiled = TypeVar("Compiled", Module, Component)
 Result = TypeVar("Result")
 
 TICK_S = 0.01
 _MiB = 1024 * 1024
-_SETTINGS = "epoch opt=speed"  # part of the cache key: change it with `_config`
+_SETTINGS = "epoch opt=speed fixed"  # part of the cache key: change it with `_config`
 _MAX_TABLE_ELEMENTS, _MAX_ITEMS = 100_000, 100  # far beyond the needs of the packaged runtimes
 _UNUSED_S = 30 * 24 * 3600
 _BORN = os.getpid()
@@ -73,6 +71,8 @@ def _config(is_metered: bool, parallel: bool = True) -> Config:
     # The setting has no public name in the Python binding; its version is pinned.
     ffi.wasmtime_config_async_stack_size_set(config.ptr(), _WASM_STACK)
     config.max_wasm_stack = _WASM_STACK
+    # `Instance` keeps the memory's address.
+    ffi.wasmtime_config_memory_may_move_set(config.ptr(), False)
     return config
 
 
@@ -283,9 +283,8 @@ def deadline_ticks(timeout_s: float) -> int:
 def deadline(store: Store, timeout_s: float) -> Iterator[None]:
     """Calls into `store` inside this block trap `timeout_s` seconds after its start.
 
-    A trap of this kind has the code `TrapCode.INTERRUPT`; from a component it is a `WasmtimeError`
-    whose text holds "wasm trap: interrupt". A host function that blocks is not interrupted. Raises
-    `SandboxError` outside `shielded`: the thread may have too small a stack.
+    A trap of this kind has the code `TrapCode.INTERRUPT`. A host function that blocks is not
+    interrupted. Raises `SandboxError` outside `shielded`: the thread may have too small a stack.
     """
     if not getattr(_here, "is_runner", False):
         raise SandboxError("a guest must be called inside `shielded`")
@@ -298,20 +297,19 @@ def deadline(store: Store, timeout_s: float) -> Iterator[None]:
 
 # --- compiled code -----------------------------------------------------------------------------
 
-_loaded: dict[tuple[Runtime, bool], Module | Component] = {}
+_loaded: dict[tuple[Runtime, bool], Module] = {}
 
 
-def load_compiled(runtime: Runtime, kind: type[Compiled], is_metered: bool = False) -> Compiled:
-    """Return the runtime's `Module` or `Component`, compiled once per machine.
+def load_compiled(runtime: Runtime, is_metered: bool = False) -> Module:
+    """Return the runtime's module, compiled once per machine.
 
     All threads share it. It belongs to `METERED` or to `ENGINE`. Raises `RuntimeMissing` if the
     file is absent or does not have the recorded hash.
     """
     with _loading:
-        code = _loaded.get((runtime, is_metered))
-        if not isinstance(code, kind):
-            code = _loaded[runtime, is_metered] = _from_cache(runtime, kind, is_metered)
-        return code
+        if (runtime, is_metered) not in _loaded:
+            _loaded[runtime, is_metered] = _from_cache(runtime, is_metered)
+        return _loaded[runtime, is_metered]
 
 
 def is_compiled(runtime: Runtime) -> bool:
@@ -326,27 +324,27 @@ def is_compiled(runtime: Runtime) -> bool:
     )
 
 
-def _from_cache(runtime: Runtime, kind: type[Compiled], is_metered: bool) -> Compiled:
+def _from_cache(runtime: Runtime, is_metered: bool) -> Module:
     engine = engine_for(is_metered)
     source, digest = runtime_file(runtime), recorded_hash(runtime)
     folder = _cache_folder()
     if folder is None:
-        return kind.deserialize(engine, _compile(source, digest, kind, is_metered))
+        return Module.deserialize(engine, _compile(source, digest, is_metered))
     key = _key(runtime, digest, is_metered)
     with (folder / f"{key}.lock").open("w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # others that need the same code wait for the cache
-        cached = _find(folder, key, kind, engine)
+        cached = _find(folder, key, engine)
         if cached is not None:
             return cached
-        code = _compile(source, digest, kind, is_metered)
+        code = _compile(source, digest, is_metered)
         path = _store(folder, key, code)
         if path is None:
-            return kind.deserialize(engine, code)
+            return Module.deserialize(engine, code)
         _remove_unused(folder, runtime.name)
-        return kind.deserialize_file(engine, str(path))
+        return Module.deserialize_file(engine, str(path))
 
 
-def _compile(source: Path, digest: str, kind: type[Compiled], is_metered: bool) -> bytearray:
+def _compile(source: Path, digest: str, is_metered: bool) -> bytearray:
     wasm = source.read_bytes()
     if hashlib.sha256(wasm).hexdigest() != digest:
         raise RuntimeMissing(
@@ -358,7 +356,7 @@ def _compile(source: Path, digest: str, kind: type[Compiled], is_metered: bool) 
     # The compiler's threads do not survive a fork: a forked child would wait for them forever.
     engine = Engine(_config(is_metered, parallel=os.getpid() == _BORN))
     try:
-        return kind(engine, wasm).serialize()
+        return Module(engine, wasm).serialize()
     except WasmtimeError as error:
         raise SandboxError(f"{source.name} cannot be compiled: {error}") from error
 
@@ -407,7 +405,7 @@ def _is_private(path: Path) -> bool:
     return kind_fits and status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
-def _find(folder: Path, key: str, kind: type[Compiled], engine: Engine) -> Compiled | None:
+def _find(folder: Path, key: str, engine: Engine) -> Module | None:
     """Return the compiled code under `key`, or None. Damaged code is removed.
 
     The file's name contains the hash of its content: the engine does not detect a changed byte.
@@ -419,7 +417,7 @@ def _find(folder: Path, key: str, kind: type[Compiled], engine: Engine) -> Compi
         if path.name == _content_name(key, path.read_bytes()):
             try:
                 path.touch()  # the time of the last use
-                return kind.deserialize_file(engine, str(path))
+                return Module.deserialize_file(engine, str(path))
             except WasmtimeError as error:
                 logger.warning("%s does not load (%s): compiling again", path, error)
         path.unlink()

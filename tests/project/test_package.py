@@ -104,7 +104,7 @@ AT_ONCE = {
     "rich": "cli.display",
     "numpy": "dataset.decontaminate dataset.dedup dataset.split",
     "mpmath": "reward_functions.math.numeric",
-    "wasmtime": "sandbox.engine sandbox.python.guest sandbox.javascript.guest "
+    "wasmtime": "sandbox.engine sandbox.instance sandbox.python.guest sandbox.javascript.guest "
     "sandbox.javascript.machine",
     "torch": "training.core.advantages training.core.generations training.core.grpo "
     "training.core.learner training.core.loss training.core.optimizer training.core.prefill "

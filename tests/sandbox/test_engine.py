@@ -72,19 +72,19 @@ def test_a_guest_is_not_called_on_a_thread_whose_stack_may_be_too_small() -> Non
 def test_compiled_code_is_kept_and_used_again(
     runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = engine.load_compiled(runtime, Module)
-    assert engine.load_compiled(runtime, Module) is module
+    module = engine.load_compiled(runtime)
+    assert engine.load_compiled(runtime) is module
     assert len(compiled(tmp_path)) == 1
     forget_and_forbid_compiling(monkeypatch)
-    assert engine.load_compiled(runtime, Module) is not module
+    assert engine.load_compiled(runtime) is not module
 
 
 def test_code_that_counts_instructions_is_compiled_and_kept_apart(
     runtime: Runtime, tmp_path: Path
 ) -> None:
     plain, metered = (
-        engine.load_compiled(runtime, Module),
-        engine.load_compiled(runtime, Module, is_metered=True),
+        engine.load_compiled(runtime),
+        engine.load_compiled(runtime, is_metered=True),
     )
     assert plain is not metered
     assert len(compiled(tmp_path)) == 2
@@ -95,11 +95,11 @@ def test_code_that_counts_instructions_is_compiled_and_kept_apart(
 def test_a_file_that_others_can_write_is_not_loaded(
     runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine.load_compiled(runtime, Module)
+    engine.load_compiled(runtime)
     compiled(tmp_path)[0].chmod(0o622)
     forget_and_forbid_compiling(monkeypatch)
     with pytest.raises(TypeError):  # it went to the compiler, which the test has taken away
-        engine.load_compiled(runtime, Module)
+        engine.load_compiled(runtime)
 
 
 def test_a_cache_that_cannot_be_made_is_done_without(
@@ -107,12 +107,12 @@ def test_a_cache_that_cannot_be_made_is_done_without(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("INFINITE_RL_CACHE", str(tmp_path / "file" / "cache"))
-    assert isinstance(engine.load_compiled(runtime, Module), Module)
+    assert isinstance(engine.load_compiled(runtime), Module)
     assert (tmp_path / "file").read_bytes() == b""
 
 
 def test_code_unused_for_a_month_leaves_the_cache(runtime: Runtime, tmp_path: Path) -> None:
-    engine.load_compiled(runtime, Module)
+    engine.load_compiled(runtime)
     old = compiled(tmp_path)[0].with_name(f"tiny-{'0' * 24}-{'0' * 32}.cwasm")
     recent, other = (old.with_name(name) for name in ("tiny-recent.cwasm", "other-old.cwasm"))
     for path in (old, recent, other):
@@ -125,7 +125,7 @@ def test_code_unused_for_a_month_leaves_the_cache(runtime: Runtime, tmp_path: Pa
 
 
 def test_compiling_one_build_does_not_wait_for_another(runtime: Runtime, tmp_path: Path) -> None:
-    engine.load_compiled(runtime, Module)
+    engine.load_compiled(runtime)
     lock = compiled(tmp_path)[0].name.rsplit("-", 1)[0]
     assert [path.name for path in (tmp_path / "cache").glob("*.lock")] == [f"{lock}.lock"]
 
@@ -133,13 +133,13 @@ def test_compiling_one_build_does_not_wait_for_another(runtime: Runtime, tmp_pat
 def test_another_file_than_the_one_built_is_refused(runtime: Runtime, tmp_path: Path) -> None:
     (tmp_path / "tiny.wasm").write_bytes(TINY + b"\0")
     with pytest.raises(RuntimeMissing, match="not the file that was built"):
-        engine.load_compiled(runtime, Module)
+        engine.load_compiled(runtime)
 
 
 def test_a_missing_file_names_the_ways_out(runtime: Runtime, tmp_path: Path) -> None:
     (tmp_path / "tiny.wasm").unlink()
     with pytest.raises(RuntimeMissing, match=r"build_wasm\.sh.*RUNTIME_RELEASE_TAG"):
-        engine.load_compiled(runtime, Module)
+        engine.load_compiled(runtime)
 
 
 def test_a_hash_that_is_not_pinned_is_read_from_its_record(
@@ -148,7 +148,7 @@ def test_a_hash_that_is_not_pinned_is_read_from_its_record(
     unpinned = Runtime("tiny", (), "tiny.wasm", "", "")
     (tmp_path / "tiny.wasm.sha256").write_text(f"# a note\n{runtime.sha256}  tiny.wasm\n")
     assert runtimes.recorded_hash(unpinned) == runtime.sha256
-    engine.load_compiled(unpinned, Module)
+    engine.load_compiled(unpinned)
 
 
 def test_a_missing_record_is_a_missing_runtime(runtime: Runtime) -> None:
@@ -158,11 +158,11 @@ def test_a_missing_record_is_a_missing_runtime(runtime: Runtime) -> None:
 
 def _compiles(runtime: Runtime) -> bool:
     engine._loaded.clear()
-    return engine.load_compiled(runtime, Module) is not None
+    return engine.load_compiled(runtime) is not None
 
 
 def test_a_forked_child_can_compile(runtime: Runtime) -> None:
-    engine._compile(runtimes.runtime_file(runtime), runtime.sha256, Module, False)
+    engine._compile(runtimes.runtime_file(runtime), runtime.sha256, False)
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply_async(_compiles, (runtime,)).get(timeout=30)
 

@@ -332,7 +332,7 @@ def test_verdict_vacuous() -> None:
 def test_cache_private(runtime: Runtime, tmp_path: Path) -> None:
     careless = os.umask(0)
     try:
-        engine.load_compiled(runtime, Module)
+        engine.load_compiled(runtime)
     finally:
         os.umask(careless)
     cache = tmp_path / "cache"
@@ -341,14 +341,14 @@ def test_cache_private(runtime: Runtime, tmp_path: Path) -> None:
 
 
 def test_cache_damaged(runtime: Runtime, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    engine.load_compiled(runtime, Module)
+    engine.load_compiled(runtime)
     (compiled,) = (tmp_path / "cache").glob("*.cwasm")
     whole = compiled.read_bytes()
     for at in (len(whole) // 2, len(whole) - 1):
         compiled.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         engine._loaded.clear()
         caplog.clear()
-        engine.load_compiled(runtime, Module)
+        engine.load_compiled(runtime)
         assert "compiling tiny.wasm" in caplog.text
         assert [path.read_bytes() for path in (tmp_path / "cache").glob("*.cwasm")] == [whole]
 
@@ -357,7 +357,7 @@ def test_cache_foreign(runtime: Runtime, tmp_path: Path, caplog: pytest.LogCaptu
     cache = tmp_path / "cache"
     cache.mkdir()
     cache.chmod(0o777)
-    engine.load_compiled(runtime, Module)
+    engine.load_compiled(runtime)
     assert "is not private to this user" in caplog.text
     assert list(cache.iterdir()) == []
 

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import os
 import secrets
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Any
 
-from wasmtime import FuncType, Linker, Module, Trap, TrapCode, WasmtimeError
+from wasmtime import Trap, TrapCode, WasmtimeError
 
-from ...errors import SandboxError
 from ...types import Execution, ExecutionStatus, Program, TestResult
 from ..engine import deadline, deadline_ticks, engine_for, fresh_store, load_compiled, shielded
+from ..instance import HostFunction, OutOfBounds, Prepared
 from ..runtimes import (
     FUEL_EPOCH_NS,
     FUEL_PER_NS,
@@ -28,7 +26,7 @@ from ..runtimes import (
     runtime_named,
     too_long,
 )
-from .machine import ASYNC_SCRIPT, GLOBAL_SCRIPT, Constants, Machine, OutOfMemory
+from .machine import ASYNC_SCRIPT, GLOBAL_SCRIPT, Machine, OutOfMemory, exported_numbers
 from .modules import as_script, lending
 from .tests import TestReading, read_call, read_test
 from .verdicts import Ended, ReportedAssertion, Returned, Verdicts
@@ -55,17 +53,9 @@ class JavaScriptGuest:
     """
 
     def __init__(self, is_metered: bool = False) -> None:
-        module = load_compiled(runtime_named("javascript"), Module, is_metered)
-        # Host functions are shared by all runs; each thread runs one program at a time.
-        self._thread = threading.local()
+        module = load_compiled(runtime_named("javascript"), is_metered)
+        self._prepared = Prepared(engine_for(is_metered), module, _host_function)
         self._verdicts = Verdicts()
-        linker = Linker(engine_for(is_metered))
-        for wanted in module.imports:
-            kind, name = wanted.type, wanted.name
-            if not isinstance(kind, FuncType) or name is None:
-                raise SandboxError(f"universal_js.wasm imports {name}, which is not a function")
-            linker.define_func(wanted.module, name, kind, self._import(name, kind))
-        self._prepared = linker.instantiate_pre(module)
         self._constants = shielded(lambda: self._first_instance(is_metered))
 
     def run(self, program: Program, limits: Limits) -> Execution:
@@ -101,52 +91,46 @@ class JavaScriptGuest:
     ) -> _Run | None:
         store = fresh_store(limits)
         with deadline(store, limits.timeout_s):
+            run = _Run(program, limits)
             try:
-                machine = Machine(self._prepared, store, self._constants)
+                run.machine = Machine(self._prepared, store, run, self._constants)
             except WasmtimeError:
                 return None
-            run = self._thread.run = _Run(machine, program, limits)
-            try:
-                work(run)
-            finally:
-                del self._thread.run
+            work(run)
         return run
 
-    def _first_instance(self, is_metered: bool) -> Constants:
+    def _first_instance(self, is_metered: bool) -> Mapping[str, int]:
         limits = Limits(timeout_s=_FIRST_S, fuel=_FIRST_FUEL if is_metered else None)
         store = fresh_store(limits)
         with deadline(store, limits.timeout_s):
-            return Constants(self._prepared, store)
+            return exported_numbers(self._prepared, store)
 
-    def _import(self, name: str, kind: FuncType) -> Callable[..., Any]:
-        """Return the host function for an import of the module; unused imports do nothing."""
-        if not hasattr(_Run, f"on_{name}"):
-            return lambda *_arguments: _EBADF if kind.results else None
 
-        def answer(*arguments: int) -> Any:
-            result = self._thread.run.answer(f"on_{name}", arguments)
-            return result if kind.results else None
+def _host_function(_interface: str, name: str) -> HostFunction:
+    """Return the host function for an import of the module; WASI calls without one fail."""
+    function: HostFunction | None = getattr(_Run, f"on_{name}", None)
+    return function or (lambda *_arguments: _EBADF)
 
-        return answer
+
+class _Stopped(Exception):
+    """Raised by the host to stop the program, whose outcome is known."""
+
+
+_ENDS = (_Stopped, OutOfMemory, OutOfBounds, Trap, WasmtimeError)  # of a run that did not return
 
 
 class _Run:
-    """One program in one instance. The `on_` methods answer calls from the guest.
+    """One program in one instance. The `on_` methods answer calls from the guest."""
 
-    No exception leaves those: the binding keeps exceptions in a variable that all threads share,
-    where another thread's trap could read it. To stop the guest they move its deadline to now.
-    """
+    machine: Machine  # set once there is one
 
-    def __init__(self, machine: Machine, program: Program, limits: Limits) -> None:
-        self._machine = machine
+    def __init__(self, program: Program, limits: Limits) -> None:
         self._program = program
         self._limits = limits
         self._output: dict[int, list[str]] = {1: [], 2: []}
         self._room = limits.output_chars
         self._status: ExecutionStatus = "ok"
         self._exit_code = 0
-        self._stopped = False  # by a host function
-        self._inner: Trap | WasmtimeError | None = None  # raised by a call from a host function
         self._began_ns = time.time_ns() if limits.fuel is None else FUEL_EPOCH_NS
         self._started_ns = time.monotonic_ns()
         self._skipped_ns = 0  # time that timers jumped over
@@ -159,32 +143,33 @@ class _Run:
 
     def start(self) -> None:
         """Run the program and its tests, and store the outcome for `execution`."""
-        self._machine.seed(self._limits.seed)
+        self.machine.seed(self._limits.seed)
         try:
             if self._program.tests:
                 self._judge()
             elif self._run_code():
-                code = self._machine.drive("finish")
+                code = self.machine.drive("finish")
                 if code is None:
-                    self._report(self._machine.exception())
+                    self._report(self.machine.exception())
                 else:
-                    self._exited(self._machine.number(code))
+                    self._exited(self.machine.number(code))
+        except _Stopped:
+            return
         except OutOfMemory:
             self._out_of_memory()
-        except (Trap, WasmtimeError) as trap:
-            if self._inner is not None or not self._stopped:
-                self._recover()
-                self._explain(self._inner or trap)
+        except (Trap, WasmtimeError, OutOfBounds) as trap:
+            self._recover()
+            self._explain(trap)
 
     def judge(self, assertions: Sequence[ReportedAssertion], messages: list[str]) -> None:
         """Append to `messages` why each assertion fails, or "", as far as the limits allow."""
-        with suppress(OutOfMemory, Trap, WasmtimeError):
-            self._machine.drive("arm")
+        with suppress(*_ENDS):
+            self.machine.drive("arm")
             for assertion in assertions:
                 messages.append(self._answer(assertion))
 
     def _answer(self, assertion: ReportedAssertion) -> str:
-        machine = self._machine
+        machine = self.machine
         if machine.drive("give", machine.new_string(assertion.values)) is None:
             return self._message(machine.drive("explain", machine.exception()))
         message = self._ended(machine.evaluate(assertion.script, "test_name", GLOBAL_SCRIPT))
@@ -201,25 +186,25 @@ class _Run:
         setup = f"\n{self._program.setup}" if self._program.setup else ""
         code = as_script(self._program.code + setup)
         flags = ASYNC_SCRIPT if "await" in code else GLOBAL_SCRIPT
-        box = self._machine.evaluate(code, "main_name", flags)
-        error = self._machine.exception() if box is None else self._run_tasks(is_listening=True)
+        box = self.machine.evaluate(code, "main_name", flags)
+        error = self.machine.exception() if box is None else self._run_tasks(is_listening=True)
         while error is not None:
             if not self._is_caught("caught", error):
                 self._report(error)
                 return False
             error = self._run_tasks(is_listening=True)
-        if box is not None and flags == ASYNC_SCRIPT and self._machine.is_pending(box):
+        if box is not None and flags == ASYNC_SCRIPT and self.machine.is_pending(box):
             self._error("Warning: Detected unsettled top-level await", _UNSETTLED)
             return False
         return True
 
     def _is_caught(self, event: str, *values: int) -> bool:
         """Whether the program handles its errors. A listener that throws handles nothing."""
-        answer = self._machine.drive(event, *values)
+        answer = self.machine.drive(event, *values)
         if answer is None:
-            self._machine.call("qjs_free_value", self._machine.exception())
+            self.machine.call("qjs_free_value", self.machine.exception())
             return False
-        return self._machine.number(answer) == 1
+        return self.machine.number(answer) == 1
 
     def _run_tasks(self, is_listening: bool = False) -> int | None:
         """Run promises and timers until none is left. Return the error that stopped them, if any.
@@ -227,7 +212,7 @@ class _Run:
         With `is_listening`, a program that listens for unhandled rejections gets them; it never
         gets those of its tests, which it could silence.
         """
-        machine = self._machine
+        machine = self.machine
         more = machine.drive("ticks")
         while more is not None:
             if machine.call("drain") != 0:
@@ -244,7 +229,7 @@ class _Run:
 
     def _judge(self) -> None:
         """Run the program, then each test as a separate script, and store one result per test."""
-        machine = self._machine
+        machine = self.machine
         machine.drive("lock")
         if not self._run_code():
             return
@@ -273,7 +258,7 @@ class _Run:
 
     def _test(self, test: TestReading) -> str:
         """Return why the test fails in the program's instance, or ""."""
-        machine = self._machine
+        machine = self.machine
         entry = self._program.entry_point
         call = f"\n;check({entry});" if entry else ""
         reporter = ""
@@ -290,7 +275,7 @@ class _Run:
 
     def _ended(self, box: int | None) -> str:
         """Return why a script with the result `box` failed after all its tasks ended, or ""."""
-        machine = self._machine
+        machine = self.machine
         error = machine.exception() if box is None else self._run_tasks()
         message = None
         if error is not None:
@@ -303,7 +288,7 @@ class _Run:
         return self._message(message)
 
     def _message(self, box: int | None) -> str:
-        return "the test failed" if box is None else self._machine.text(box)
+        return "the test failed" if box is None else self.machine.text(box)
 
     # --- ends ------------------------------------------------------------------------------------
 
@@ -320,9 +305,9 @@ class _Run:
         self._status, self._exit_code = "error", 1
         was_full = self._is_full()
         # The report needs memory too, and the program no longer runs.
-        self._machine.store.set_limits(memory_size=self._limits.memory_bytes + _REPORT_ROOM)
-        box = self._machine.drive("fail", error)
-        kind = 0 if box is None else self._machine.number(box)
+        self.machine.store.set_limits(memory_size=self._limits.memory_bytes + _REPORT_ROOM)
+        box = self.machine.drive("fail", error)
+        kind = 0 if box is None else self.machine.number(box)
         if kind == 1:
             self._status = "memory"
         elif was_full and (box is None or kind == 2):
@@ -331,16 +316,14 @@ class _Run:
             self._error("Error: its report failed")
 
     def _is_full(self) -> bool:
-        return self._machine.memory_size() > self._limits.memory_bytes - _MEMORY_SLACK
+        return self.machine.memory_size() > self._limits.memory_bytes - _MEMORY_SLACK
 
     def _out_of_memory(self) -> None:
         self._error("InternalError: out of memory", 1, "memory")
 
-    def _explain(self, trap: Trap | WasmtimeError) -> None:
-        # Another thread's exception can replace this trap; the clock still shows a timeout.
+    def _explain(self, trap: Trap | WasmtimeError | OutOfBounds) -> None:
         code = trap.trap_code if isinstance(trap, Trap) else None
-        elapsed_s = (time.monotonic_ns() - self._started_ns) / 1e9
-        if code == TrapCode.INTERRUPT or (code is None and elapsed_s > self._limits.timeout_s):
+        if code == TrapCode.INTERRUPT:
             self._error(
                 f"timed out after {self._limits.timeout_s:g} s", STOPPED_FOR_TIME, "timeout"
             )
@@ -355,35 +338,18 @@ class _Run:
 
     def _recover(self) -> None:
         """Read the output that is still buffered in the guest, if the trap left it intact."""
-        try:
-            self._machine.store.set_epoch_deadline(deadline_ticks(_RECOVERY_S))
+        with suppress(*_ENDS):
+            self.machine.store.set_epoch_deadline(deadline_ticks(_RECOVERY_S))
             if self._limits.fuel is not None:
-                self._machine.store.set_fuel(_RECOVERY_FUEL)
-            self._machine.after_trap()
-            self._machine.drive("flush")
-        except (Trap, WasmtimeError, OutOfMemory):
-            return
-
-    def _stop(self) -> int:
-        self._stopped = True
-        self._machine.store.set_epoch_deadline(0)
-        return 0
+                self.machine.store.set_fuel(_RECOVERY_FUEL)
+            self.machine.after_trap()
+            self.machine.drive("flush")
 
     # --- calls from the guest ---------------------------------------------------------------------
 
-    def answer(self, name: str, arguments: tuple[int, ...]) -> int:
-        """Dispatch a guest's call to an `on_` method."""
-        try:
-            return int(getattr(self, name)(*arguments) or 0)
-        except OutOfMemory:
-            self._out_of_memory()
-        except (Trap, WasmtimeError) as trap:
-            self._inner = trap
-        return self._stop()
-
     def on_host_call(self, name: int, size: int, _this: int, count: int, values: int) -> int:
         """Run one of the prelude's host functions. Returns a value, which the guest frees."""
-        machine = self._machine
+        machine = self.machine
         function = machine.read(name, size)
         value = machine.word(values) if count else 0
         if function == b"write":
@@ -398,7 +364,7 @@ class _Run:
             return int(machine.call("qjs_promise_result", value))
         if function == b"exit":
             self._exited(machine.number(value))
-            return self._stop()
+            raise _Stopped
         if function == b"skip":
             self._skipped_ns += int(machine.number(value) * 1e6)
             return int(machine.call("qjs_get_undefined"))
@@ -407,14 +373,14 @@ class _Run:
         return machine.new_string(self._program.stdin)
 
     def _keep_report(self, box: int) -> int:
-        text = self._machine.text(box)
+        text = self.machine.text(box)
         self._report_room -= len(text) + _REPORT_COST
         if self._report_room >= 0:
             self._reports.append(text)
-        return int(self._machine.call("qjs_get_undefined"))
+        return int(self.machine.call("qjs_get_undefined"))
 
     def _write(self, descriptor: int, box: int) -> int:
-        text = self._machine.text(box)
+        text = self.machine.text(box)
         self._output[descriptor].append(text[: self._room])
         self._room -= len(text)
         if self._room < 0:
@@ -422,12 +388,12 @@ class _Run:
             self._error(
                 f"output longer than {self._limits.output_chars} characters", STOPPED, "output"
             )
-            return self._stop()
-        return int(self._machine.call("qjs_get_undefined"))
+            raise _Stopped
+        return int(self.machine.call("qjs_get_undefined"))
 
     def on_host_promise_rejection(self, promise: int, reason: int, is_handled: int) -> None:
         """Track a promise that was rejected without a handler, or got a handler later."""
-        identity = self._machine.word(promise)
+        identity = self.machine.word(promise)
         if is_handled:
             self._rejected.pop(identity, None)
         else:
@@ -435,17 +401,17 @@ class _Run:
 
     def on_clock_time_get(self, clock: int, _precision: int, out: int) -> int:
         nanoseconds = self._passed_ns() + (self._began_ns if clock == 0 else 0)
-        self._machine.write(out, (nanoseconds + self._skipped_ns).to_bytes(8, "little"))
+        self.machine.write(out, (nanoseconds + self._skipped_ns).to_bytes(8, "little"))
         return 0
 
     def _passed_ns(self) -> int:
         """Return the nanoseconds since the start, by the clock or by the consumed fuel."""
         if self._limits.fuel is None:
             return time.monotonic_ns() - self._started_ns
-        return (self._limits.fuel - self._machine.store.get_fuel()) // FUEL_PER_NS
+        return (self._limits.fuel - self.machine.store.get_fuel()) // FUEL_PER_NS
 
     def on_random_get(self, out: int, size: int) -> int:
-        self._machine.write(out, os.urandom(size))
+        self.machine.write(out, os.urandom(size))
         return 0
 
 

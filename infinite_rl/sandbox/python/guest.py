@@ -5,19 +5,20 @@ from __future__ import annotations
 import random
 import re
 import secrets
-import threading
+import struct
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import PurePosixPath
-from typing import Any, NoReturn
+from typing import Any
 
-from wasmtime import ExitTrap, Store, Trap, WasiConfig, WasmtimeError
-from wasmtime.component import Component, Func, Linker, Record
+from wasmtime import Store, Trap, TrapCode, WasmtimeError
 
 from ...errors import SandboxError, UsageError
 from ...types import Execution, ExecutionStatus, Program, TestResult
 from ..engine import deadline, engine_for, fresh_store, load_compiled, shielded
+from ..instance import Instance, OutOfBounds, Prepared
 from ..runtimes import (
     FUEL_EPOCH_NS,
     FUEL_PER_NS,
@@ -30,9 +31,8 @@ from ..runtimes import (
 from .tests import Reading, Test, read_calls, read_tests
 from .values import Unreadable, read_reports
 from .verdicts import Forged, first_failure, is_opaque, judge
+from .wasi import NotOffered, host_function
 
-_Interfaces = dict[str, dict[str, Callable[..., Any]]]  # function by name by interface
-_RANDOM_BYTES = 65536  # per call: the binding is slow with lists
 _MESSAGE_CHARS = 500
 _VALUES_CHARS = 8_000_000  # of all reported values; the host needs a multiple of it in memory
 _ALIASES = '__import__("sys").modules.update(dict.fromkeys({}, __import__("__main__")))'
@@ -89,16 +89,16 @@ class _Session:
 
     def __init__(self, tests: Sequence[Test], limits: Limits, store: Store) -> None:
         self.store = store
+        self.instance: Instance  # set once there is one
         self.nonce = secrets.token_hex(8)
         self.started = time.monotonic()
         self.tests, self._traps = _with_traps(tests)
         self._ends_at = self.started + limits.timeout_s
         self.fuel, self.seed, self._napped_ns = limits.fuel, limits.seed, 0
-        self._chance = random.Random(limits.seed)
+        self._chance = None if limits.seed is None else random.Random(limits.seed)
         self._room, self._values_room = limits.output_chars, _VALUES_CHARS
         self._printed: dict[int, list[str]] = {1: [], 2: []}
         self.reports: list[_TestReport] = []
-        self.fault: BaseException | None = None
 
     def emit(self, fd: int, text: str) -> None:
         piece = text[: self._room]
@@ -144,23 +144,18 @@ class _Session:
         if seconds >= left:
             raise _Stop("timeout")
 
-    def now_ns(self, _store: object = None) -> int:
+    def now_ns(self) -> int:
         """Nanoseconds since the start, by the clock or by the consumed fuel."""
         if self.fuel is None:
             return int((time.monotonic() - self.started) * 1e9)
         return (self.fuel - self.store.get_fuel()) // FUEL_PER_NS + self._napped_ns
 
-    def wall_clock(self, _store: object) -> Record:
-        """Return the time of day of a run with fuel."""
-        parts = divmod(FUEL_EPOCH_NS + self.now_ns(), 10**9)
-        now = Record()
-        vars(now).update(zip(("seconds", "nanoseconds"), parts, strict=True))
-        return now
+    def wall_clock_ns(self) -> int:
+        """Return the time of day, in nanoseconds since 1970."""
+        return time.time_ns() if self.fuel is None else FUEL_EPOCH_NS + self.now_ns()
 
-    def random_bytes(self, _store: object, count: int) -> bytes:
-        if count > _RANDOM_BYTES:
-            raise WasmtimeError("too many random bytes at once")
-        return self._chance.randbytes(count)
+    def random_bytes(self, count: int) -> bytes:
+        return secrets.token_bytes(count) if self._chance is None else self._chance.randbytes(count)
 
     def execution(self, status: ExecutionStatus, exit_code: int, reason: str = "") -> Execution:
         """Return the execution without test results."""
@@ -183,18 +178,10 @@ class PythonGuest:
     The guest has no access to the host: no files, sockets, environment variables or arguments.
     """
 
-    def __init__(self, is_metered: bool = False, is_seeded: bool = False) -> None:
-        self._engine = engine_for(is_metered)
-        self._component = load_compiled(runtime_named("python"), Component, is_metered)
-        self._current = threading.local()  # the session of the run on this thread
+    def __init__(self, is_metered: bool = False) -> None:
+        module = load_compiled(runtime_named("python"), is_metered)
+        self._prepared = Prepared(engine_for(is_metered), module, host_function)
         self._plans: dict[tuple[tuple[str, ...], str, str], _Plan] = {}
-        self._making = threading.Lock()
-        self._variants: dict[tuple[bool, bool], PythonGuest] = {}
-        self._linker = self._link(is_metered, is_seeded)
-        export = self._component.get_export_index("run")
-        if export is None:
-            raise SandboxError("python.wasm does not export `run`: build it again")
-        self._export = export
 
     def run(self, program: Program, limits: Limits) -> Execution:
         """Run `program` in a fresh instance.
@@ -205,17 +192,12 @@ class PythonGuest:
         The output of a stopped program is kept, except for the last few milliseconds of one that
         prints much. Stopped programs have the exit codes 124 (time) and 137 (other limits).
         """
-        guest = self._variant(limits.fuel is not None, limits.seed is not None)
+        guest = self if limits.fuel is None else self._metered
         return too_long(program, limits) or shielded(lambda: guest._run(program, limits))
 
-    def _variant(self, is_metered: bool, is_seeded: bool) -> PythonGuest:
-        """Return the guest with the clocks and random numbers that these limits require."""
-        if not (is_metered or is_seeded):
-            return self
-        with self._making:
-            if (is_metered, is_seeded) not in self._variants:
-                self._variants[is_metered, is_seeded] = PythonGuest(is_metered, is_seeded)
-            return self._variants[is_metered, is_seeded]
+    @cached_property
+    def _metered(self) -> PythonGuest:
+        return PythonGuest(is_metered=True)
 
     def _run(self, program: Program, limits: Limits) -> Execution:
         plan = self._plan(program, limits)
@@ -276,109 +258,59 @@ class PythonGuest:
         """Run a program with split tests in a fresh instance."""
         store = fresh_store(limits)
         session = _Session(tests, limits, store)
-        self._current.session = session
         try:
-            with store:
-                store.set_wasi(WasiConfig())
-                with deadline(store, limits.timeout_s):
-                    entry = self._instantiate(store, limits)
-                    report = entry(store, *_arguments(program, session))
-        except (WasmtimeError, Trap) as error:
+            with store, deadline(store, limits.timeout_s):
+                session.instance = self._instantiate(store, limits, session)
+                exit_code, is_out_of_memory = _call_run(program, session)
+        except _Stop as stop:
+            return session, _limit(session, stop.status)
+        except _Left as left:
+            status: ExecutionStatus = "error" if left.code else "ok"
+            return session, session.cut_short(status, left.code, "")
+        except (WasmtimeError, Trap, OutOfBounds, NotOffered) as error:
             return session, _stopped(session, error)
-        finally:
-            del self._current.session
         if not session.complete():
             return session, _limit(session, session.tampering().status)
-        exit_code = getattr(report, "exit-code")
-        status: ExecutionStatus = "error" if exit_code else "ok"
-        if getattr(report, "out-of-memory"):
-            status = "memory"
+        status = "memory" if is_out_of_memory else "error" if exit_code else "ok"
         return session, session.execution(status, exit_code)
 
-    def _instantiate(self, store: Store, limits: Limits) -> Func:
+    def _instantiate(self, store: Store, limits: Limits, session: _Session) -> Instance:
         try:
-            instance = self._linker.instantiate(store, self._component)
+            return Instance(self._prepared, store, session)
         except (WasmtimeError, Trap) as error:
             if "exceeds memory limits" in str(error):
                 memory = limits.memory_bytes / 2**20
                 raise UsageError(f"Python does not start in {memory:g} MiB of memory") from error
-            if "wasm trap: interrupt" in str(error) or "all fuel consumed" in str(error):
+            if isinstance(error, Trap):
                 raise  # a limit was met before the program's first line
             raise SandboxError(f"Python does not start: {error}") from error
-        entry = instance.get_func(store, self._export)
-        if entry is None:
-            raise SandboxError("python.wasm exports a `run` that is not a function: build it again")
-        return entry
-
-    def _link(self, is_metered: bool, is_seeded: bool) -> Linker:
-        linker = Linker(self._engine)
-        linker.allow_shadowing = True
-        linker.add_wasip2()
-        with linker.root() as root:
-            for name in ("emit", "verdict", "nap", "leave"):
-                root.add_func(name, self._host_function(name))
-            for interface, functions in self._replaced(is_metered, is_seeded).items():
-                # A definition replaces the whole instance, so the harmless parts are defined again.
-                with root.add_instance(self._import(interface)) as instance:
-                    for name, function in functions.items():
-                        instance.add_func(name, function)
-        return linker
-
-    def _replaced(self, is_metered: bool, is_seeded: bool) -> _Interfaces:
-        """Return the functions that replace the engine's clocks and random numbers.
-
-        An epoch cannot interrupt a waiting host call, and the system's clock offers such calls. If
-        instructions are counted, time follows them.
-        """
-
-        def session(method: Callable[..., Any]) -> Callable[..., Any]:
-            return lambda *arguments: method(self._current.session, *arguments)
-
-        replaced: _Interfaces = {
-            "wasi:clocks/monotonic-clock@": {
-                "now": session(_Session.now_ns),
-                "resolution": lambda _store: 1000,
-                "subscribe-instant": _refuse_to_wait,
-                "subscribe-duration": _refuse_to_wait,
-            }
-        }
-        if is_metered:
-            now = session(_Session.wall_clock)
-            replaced["wasi:clocks/wall-clock@"] = {"now": now, "resolution": now}
-        if is_seeded:
-            chance = session(_Session.random_bytes)
-            replaced["wasi:random/random@"] = {"get-random-bytes": chance}
-        return replaced
-
-    def _import(self, interface: str) -> str:
-        """Return the interface's name as the component imports it, with its version."""
-        names = self._component.type.imports(self._engine)
-        return next(name for name in names if name.startswith(interface))
-
-    def _host_function(self, name: str) -> Callable[..., None]:
-        def call(_store: object, *arguments: Any) -> None:
-            session: _Session = self._current.session
-            try:
-                getattr(session, name)(*arguments)
-            # No exception may pass through the engine: its binding keeps them in a global that
-            # another thread may read. `_stopped` raises this one again.
-            except BaseException as error:
-                session.fault = error
-                raise WasmtimeError("stopped by the host") from None
-
-        return call
 
 
-def _refuse_to_wait(*_arguments: object) -> NoReturn:
-    raise WasmtimeError("waiting on a clock is not possible here")
+def _call_run(program: Program, session: _Session) -> tuple[int, bool]:
+    """Call the guest's `run`; return its exit code, and whether the memory was exhausted."""
+    instance = session.instance
 
+    def put(data: bytes, align: int = 1) -> int:
+        address = int(instance.call("cabi_realloc", 0, 0, align, len(data))) if data else align
+        instance.write(address, data)
+        return address
 
-def _arguments(program: Program, session: _Session) -> tuple[Any, ...]:
-    """Return the arguments of the guest's `run`."""
+    def text(value: str) -> tuple[int, int]:
+        data = value.encode()
+        return put(data), len(data)
+
     code = _clean(program.code).removeprefix("\ufeff")  # a byte order mark, as in a file
-    texts = _clean(program.stdin), _with_modules(program)
-    seed = None if session.seed is None else session.seed % 2**64
-    return code, *texts, session.tests, _clean(program.entry_point), session.nonce, seed
+    tests = b"".join(struct.pack("<ii", *text(source)) for source in session.tests)
+    result = instance.call(
+        "run",
+        *(*text(code), *text(_clean(program.stdin)), *text(_with_modules(program))),
+        *(put(tests, 4), len(session.tests)),
+        *(*text(_clean(program.entry_point)), *text(session.nonce)),
+        *((0, 0) if session.seed is None else (1, session.seed % 2**64)),
+    )
+    exit_code, is_out_of_memory = instance.read(result, 2)
+    instance.call("cabi_post_run", result)
+    return exit_code, bool(is_out_of_memory)
 
 
 def _with_modules(program: Program) -> str:
@@ -431,22 +363,18 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _stopped(session: _Session, error: WasmtimeError | Trap) -> Execution:
+def _stopped(
+    session: _Session, error: WasmtimeError | Trap | OutOfBounds | NotOffered
+) -> Execution:
     """Return the execution of a call that did not return."""
-    if isinstance(session.fault, _Stop):
-        return _limit(session, session.fault.status)
-    ended = session.fault or error
-    if isinstance(ended, (_Left, ExitTrap)):
-        return session.cut_short("error" if ended.code else "ok", ended.code, "")
-    if session.fault is not None:
-        raise session.fault
-    cause = str(error).rpartition("Caused by:")[2].strip()
-    if "wasm trap: interrupt" in cause:
+    code = error.trap_code if isinstance(error, Trap) else None
+    if code == TrapCode.INTERRUPT:
         return _limit(session, "timeout")
-    if "all fuel consumed" in cause:
+    if code == TrapCode.OUT_OF_FUEL:
         return _limit(session, "timeout", f"ran out of fuel ({session.fuel})")
-    if "call stack exhausted" in cause:
+    if code == TrapCode.STACK_OVERFLOW:
         return session.cut_short("error", 1, "RecursionError: the stack is exhausted")
+    cause = str(error).splitlines()[-1].strip()
     return session.cut_short("error", 1, f"the sandbox stopped the program: {cause}")
 
 
