@@ -29,8 +29,9 @@ from benchmarks.table import machine
 from infinite_rl.errors import ProviderError, ProviderUnavailable
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
+from infinite_rl.providers.backoff import RetryPolicy
 from infinite_rl.providers.gemini import GeminiProvider
-from infinite_rl.providers.rate_limit import Call, Limits, RateLimiter, RetryPolicy
+from infinite_rl.providers.rate_limit import Call, Limits, RateLimiter
 from infinite_rl.types import Completion
 
 KEY = "AIzaLoopbackKey-0123456789"

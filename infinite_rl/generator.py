@@ -9,9 +9,10 @@ from pathlib import Path
 from .generation.plan import GenerateOptions, Shard
 from .generation.progress import Progress
 from .generation.run import generate
+from .providers.backoff import RetryPolicy
 from .providers.base import Provider
 from .providers.models import Price
-from .providers.rate_limit import Limits, RetryPolicy
+from .providers.rate_limit import Limits
 from .reward_functions.reward_function import RewardFunction
 from .types import TaskType
 from .verification import MIN_AGREEMENT

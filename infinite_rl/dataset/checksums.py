@@ -19,7 +19,7 @@ from .spill import to_line
 
 
 @dataclass(frozen=True)
-class Pinned:
+class PinManifest:
     """A manifest: the source of the rows, the seed of their split, and by file name the number of
     rows and the SHA-256."""
 
@@ -29,14 +29,14 @@ class Pinned:
     sha256: Mapping[str, str]
 
 
-def pinned(files: Mapping[str, list[Row]], source: str, seed: int) -> Pinned:
+def pinned(files: Mapping[str, list[Row]], source: str, seed: int) -> PinManifest:
     """The manifest of these files, each in JSON lines."""
     contents = {name: b"".join(map(to_line, rows)) for name, rows in files.items()}
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
-    return Pinned(source, seed, {name: len(rows) for name, rows in files.items()}, digests)
+    return PinManifest(source, seed, {name: len(rows) for name, rows in files.items()}, digests)
 
 
-def write_pinned(folder: Path, files: Mapping[str, list[Row]], manifest: Pinned) -> None:
+def write_pinned(folder: Path, files: Mapping[str, list[Row]], manifest: PinManifest) -> None:
     """Write the files and their manifest. Raises StoreError if that fails."""
     path = folder / MANIFEST
     with store_errors(f"cannot write {path}"):
@@ -46,7 +46,7 @@ def write_pinned(folder: Path, files: Mapping[str, list[Row]], manifest: Pinned)
         write_text(path, json.dumps(asdict(manifest), indent=2) + "\n")
 
 
-def check(folder: str | Path) -> Pinned:
+def check(folder: str | Path) -> PinManifest:
     """The manifest of a folder whose files match it.
 
     Raises:
@@ -64,7 +64,7 @@ def check(folder: str | Path) -> Pinned:
     return manifest
 
 
-def check_file(path: Path, manifest: Pinned | None = None) -> None:
+def check_file(path: Path, manifest: PinManifest | None = None) -> None:
     """Check a file against a manifest, by default the one beside it, if that names the file.
 
     Raises:
@@ -83,9 +83,9 @@ def check_file(path: Path, manifest: Pinned | None = None) -> None:
         )
 
 
-def _read(path: Path) -> Pinned:
+def _read(path: Path) -> PinManifest:
     try:
-        manifest = Pinned(**json.loads(path.read_bytes()))
+        manifest = PinManifest(**json.loads(path.read_bytes()))
         if isinstance(manifest.sha256, dict) and all("/" not in name for name in manifest.sha256):
             return manifest
         raise ValueError("it names no files")

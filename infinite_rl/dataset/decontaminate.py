@@ -26,7 +26,15 @@ import numpy.typing as npt
 
 from ..errors import UsageError
 from .rows import Row, Source, read
-from .tokens import Hashes, flat_text, hash_of, hashes, prompt_column, tokens, without_markup
+from .tokens import (
+    Hashes,
+    flat_text,
+    hash_of,
+    hashes,
+    prompt_column,
+    tokens,
+    without_tags_and_accents,
+)
 from .tokens import words as words_of
 
 SOLUTION_COLUMNS = (
@@ -217,7 +225,7 @@ class _Grams(NamedTuple):
 
 def _words(value: object) -> tuple[int, list[str]]:
     """A hash of a text's tokens, and its words."""
-    parts = tokens(without_markup(flat_text(value)))
+    parts = tokens(without_tags_and_accents(flat_text(value)))
     return hash_of("\0".join(parts)), words_of(parts)
 
 

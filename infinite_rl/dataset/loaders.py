@@ -29,7 +29,7 @@ from ..reward_functions import reasoning_gym
 from ..reward_functions.math.bounds import Unparsed
 from ..reward_functions.math.extract import last_box
 from ..storage import fetch
-from .checksums import Pinned, check, check_file, pinned, write_pinned
+from .checksums import PinManifest, check, check_file, pinned, write_pinned
 from .rows import Row, read_some, sample_of
 from .tokens import hash_of, normalized_text
 
@@ -178,7 +178,7 @@ def pin_gsm8k(
     validation: int = VALIDATION,
     seed: int = 0,
     overwrite: bool = False,
-) -> Pinned:
+) -> PinManifest:
     """Make a folder with GSM8K's train, validation and test split, or check an existing one.
 
     The files are the same bytes on every machine: `train.jsonl`, `val.jsonl` and `test.jsonl`, each

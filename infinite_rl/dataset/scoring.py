@@ -128,7 +128,8 @@ def score_rows(
 
     def jobs() -> Iterator[Job]:
         for number, row in enumerate(source, 1):
-            foreign = [] if _is_scored(row) else [name for name in SCORE_COLUMNS if name in row]
+            foreign = [name for name in SCORE_COLUMNS if name in row]
+            foreign = [] if _has_score_columns(row) else foreign
             if foreign and not overwrite_columns:
                 raise UsageError(
                     f"row {number} has columns that scores would replace: {', '.join(foreign)}; "
@@ -199,11 +200,11 @@ def _same(row: Mapping[str, Any] | None, done: Mapping[str, Any]) -> bool:
 
 
 def _without_score(row: Mapping[str, Any]) -> Row:
-    names = _ALL_SCORE_COLUMNS if _is_scored(row) else SCORE_COLUMNS
+    names = _ALL_SCORE_COLUMNS if _has_score_columns(row) else SCORE_COLUMNS
     return {name: value for name, value in row.items() if name not in names}
 
 
-def _is_scored(row: Mapping[str, Any]) -> bool:
+def _has_score_columns(row: Mapping[str, Any]) -> bool:
     """Whether the row has a score of this package."""
     return row.keys() >= _MARKERS or row.keys() >= {*FAILED_COLUMNS} - FAILED_LATER.keys()
 

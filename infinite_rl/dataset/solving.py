@@ -26,9 +26,10 @@ from ..inference.clients import ModelClients, RequestPolicy
 from ..inference.journal import Call, Journal, slot_seed
 from ..layout import tagged
 from ..providers import resolve_provider
+from ..providers.backoff import RetryPolicy
 from ..providers.base import Provider
 from ..providers.models import Price, parse_thinking, thinking_request, warnings_of
-from ..providers.rate_limit import LimitedProvider, Limits, RetryPolicy
+from ..providers.rate_limit import LimitedProvider, Limits
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
 from ..store import JOURNAL

@@ -88,7 +88,7 @@ def words(parts: Iterable[str]) -> list[str]:
     return [token for token in parts if token[0].isalnum() or token[0] == "."]
 
 
-def without_markup(text: str) -> str:
+def without_tags_and_accents(text: str) -> str:
     """The text without entities, tags, accents and invisible characters."""
     if "&" in text:
         text = _ENTITY.sub(lambda match: html.unescape(match[0]), text)

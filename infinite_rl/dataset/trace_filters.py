@@ -80,11 +80,11 @@ def without_repeated_answers(text: str, answer: str = "") -> str:
 
     Lines that state different answers are all kept.
     """
-    rest, statements = _parted(text)
+    rest, statements = _split_final_answers(text)
     values = {each.value for each in statements}
     if len(values) != 1:
         return text
-    if values <= {each.value for each in _parted(answer)[1]}:
+    if values <= {each.value for each in _split_final_answers(answer)[1]}:
         return rest
     return text if len(statements) == 1 else f"{rest}\n\n{min(statements).text}".lstrip("\n")
 
@@ -97,7 +97,7 @@ class _Statement(NamedTuple):
     text: str
 
 
-def _parted(text: str) -> tuple[str, list[_Statement]]:
+def _split_final_answers(text: str) -> tuple[str, list[_Statement]]:
     """A text without the statements at its end, and the statements, the last one first."""
     statements: list[_Statement] = []
     text = text.rstrip()

@@ -18,9 +18,10 @@ from ..inference.clients import choose_models, is_offline
 from ..manifest import read_manifest
 from ..prompts import task_request
 from ..providers import ONLY_PROCEDURAL, resolve_provider
+from ..providers.backoff import RetryPolicy
 from ..providers.base import Provider
 from ..providers.models import Price, parse_thinking
-from ..providers.rate_limit import Limits, RetryPolicy
+from ..providers.rate_limit import Limits
 from ..reward_functions.reward_function import RewardFunction
 from ..sandbox.runtimes import language_of
 from ..types import TaskType

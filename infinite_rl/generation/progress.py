@@ -214,7 +214,7 @@ class RunManifest:
 
     def check(self) -> None:
         """Raise UsageError with every difference if the folder has other settings."""
-        now, before = _with_kind(self._settings), _with_kind(self._before)
+        now, before = _with_provider_name(self._settings), _with_provider_name(self._before)
         names = [name for name in {**before, **now} if before and before.get(name) != now.get(name)]
         if "provider" in names:  # the others follow from it
             names = [name for name in names if name not in _FROM_PROVIDER]
@@ -249,7 +249,7 @@ class RunManifest:
         write_manifest(self._folder, {**self._manifest, "totals": totals, "runs": runs})
 
 
-def _with_kind(settings: Mapping[str, object]) -> dict[str, object]:
+def _with_provider_name(settings: Mapping[str, object]) -> dict[str, object]:
     """Return the settings with the provider by name instead of class."""
     provider = settings.get("provider")
     for kind in PROVIDERS:

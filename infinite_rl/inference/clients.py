@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import ProviderUnavailable, UsageError
 from ..providers import DEFAULT_MODEL, PROVIDERS, make_provider, resolve_provider
+from ..providers.backoff import RetryPolicy
 from ..providers.base import BatchProvider, Provider
 from ..providers.models import (
     Price,
@@ -20,7 +21,7 @@ from ..providers.models import (
     parse_price,
     price_of,
 )
-from ..providers.rate_limit import LimitedProvider, Limits, RetryPolicy
+from ..providers.rate_limit import LimitedProvider, Limits
 from ..verification.self_consistency import MAX_SOLUTIONS
 from .journal import FREE, Call, Source
 

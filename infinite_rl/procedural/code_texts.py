@@ -32,14 +32,14 @@ def make(draw: Draw, level: int) -> CodingTask:
             dirty = tuple(noise(draw, text, shared["mark"]) for text in dirty)
         return dirty
 
-    cleaned = after(steps, task) if steps else task
+    cleaned = after_cleaning(steps, task) if steps else task
     cleaned = with_inputs(draw, cleaned, noisy)
     if not all_matter(task, steps, cleaned.inputs):
         return make(draw, level)
     return cleaned
 
 
-def after(steps: list[Step], task: CodingTask) -> CodingTask:
+def after_cleaning(steps: list[Step], task: CodingTask) -> CodingTask:
     """The task on texts that go through the steps first."""
     ends = {PYTHON: "\n", JAVASCRIPT: ";\n"}
     lines = {

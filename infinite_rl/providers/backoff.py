@@ -1,9 +1,17 @@
-"""Token bucket, adaptive rate and adaptive concurrency. Each gets the time as an argument."""
+"""Backoff between tries, a token bucket, adaptive rate and concurrency.
+
+The last three get the time as an argument.
+"""
 
 from __future__ import annotations
 
 import math
+import random
+import threading
+import time
 from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
 
 # Latencies differ: two calls that begin 60 s apart may reach the server closer together.
 _LATENCY_S = 0.5
@@ -18,6 +26,39 @@ _WINDOW_BLOCK_S = 3.0  # a longer block is a quota, not overload
 _MIN_CALLS = 5  # let through, to estimate a rate
 _MIN_RATE = 1 / 60  # calls a second
 _NEVER = float("inf")
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """Exponential backoff between the tries of one request, in seconds, and when to give up.
+
+    If the provider names a delay: that delay plus up to a quarter, but at most `first_wait_s` more.
+    Else full jitter: uniform up to a bound that starts at `first_wait_s` and doubles up to
+    `max_wait_s`. No wait begins that would end more than `total_s` after the request's first try.
+
+    After `down_tries` consecutive failures (of all requests), requests are sent one at a time with
+    the same backoff between them until one succeeds. If none succeeds within `down_s` of the first
+    failure, all requests fail.
+
+    `sleep(event, seconds)` waits for the time or the event; `clock` returns seconds; `random` a
+    number in [0, 1). Tests pass their own.
+    """
+
+    first_wait_s: float = 1.0
+    max_wait_s: float = 60.0
+    total_s: float = 1800.0
+    down_tries: int = 10
+    down_s: float = 900.0
+    sleep: Callable[[threading.Event, float], object] = threading.Event.wait
+    clock: Callable[[], float] = time.monotonic
+    random: Callable[[], float] = random.random
+
+    def wait_s(self, failures: int, retry_after: float | None) -> float:
+        """The seconds to wait after the `failures`-th failed try (1 is the first)."""
+        if retry_after is not None:
+            return retry_after + self.random() * min(self.first_wait_s, retry_after / 4)
+        doublings = min(failures - 1, 60)  # a larger power makes no difference and would overflow
+        return float(self.random() * min(self.max_wait_s, self.first_wait_s * 2.0**doublings))
 
 
 class TokenBucket:

@@ -8,9 +8,7 @@ parts: token bucket, adaptive concurrency, adaptive rate.
 from __future__ import annotations
 
 import logging
-import random
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,7 +17,7 @@ from typing import NamedTuple
 
 from ..errors import NoCompletion, ProviderError, ProviderUnavailable, Stopped, check_range
 from ..types import Completion
-from .backoff import AdaptiveConcurrency, AdaptiveRate, Clusters, TokenBucket
+from .backoff import AdaptiveConcurrency, AdaptiveRate, Clusters, RetryPolicy, TokenBucket
 from .base import Provider
 
 logger = logging.getLogger(__name__)
@@ -55,39 +53,6 @@ class Limits:
         for name, limit in vars(self).items():
             if limit is not None:
                 check_range(name, limit, 1)
-
-
-@dataclass(frozen=True)
-class RetryPolicy:
-    """Exponential backoff between the tries of one request, in seconds, and when to give up.
-
-    If the provider names a delay: that delay plus up to a quarter, but at most `first_wait_s` more.
-    Else full jitter: uniform up to a bound that starts at `first_wait_s` and doubles up to
-    `max_wait_s`. No wait begins that would end more than `total_s` after the request's first try.
-
-    After `down_tries` consecutive failures (of all requests), requests are sent one at a time with
-    the same backoff between them until one succeeds. If none succeeds within `down_s` of the first
-    failure, all requests fail.
-
-    `sleep(event, seconds)` waits for the time or the event; `clock` returns seconds; `random` a
-    number in [0, 1). Tests pass their own.
-    """
-
-    first_wait_s: float = 1.0
-    max_wait_s: float = 60.0
-    total_s: float = 1800.0
-    down_tries: int = 10
-    down_s: float = 900.0
-    sleep: Callable[[threading.Event, float], object] = threading.Event.wait
-    clock: Callable[[], float] = time.monotonic
-    random: Callable[[], float] = random.random
-
-    def wait_s(self, failures: int, retry_after: float | None) -> float:
-        """The seconds to wait after the `failures`-th failed try (1 is the first)."""
-        if retry_after is not None:
-            return retry_after + self.random() * min(self.first_wait_s, retry_after / 4)
-        doublings = min(failures - 1, 60)  # a larger power makes no difference and would overflow
-        return float(self.random() * min(self.max_wait_s, self.first_wait_s * 2.0**doublings))
 
 
 class RateLimiterStats(NamedTuple):

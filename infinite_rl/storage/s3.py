@@ -225,7 +225,7 @@ def publish(folder: Path, uri: str, note: Mapping[str, Any], transfer: Transfer)
                 if old.files.get(name) == entry
             }
             _upload(client, folder, target, marker.without(unchanged), transfer)
-            marker = _verified(client, target, marker, unchanged)
+            marker = _verify_upload(client, target, marker, unchanged)
             if fingerprint(folder) != before:
                 raise StoreError(f"{folder} changed while it was published")
             client.put_object(**(target / MARKER).args, Body=marker.data())
@@ -245,7 +245,9 @@ def _upload(client: Any, folder: Path, target: S3Uri, marker: Marker, transfer: 
     _run_transfers(client, submit, transfer)
 
 
-def _verified(client: Any, target: S3Uri, marker: Marker, unchanged: Mapping[str, str]) -> Marker:
+def _verify_upload(
+    client: Any, target: S3Uri, marker: Marker, unchanged: Mapping[str, str]
+) -> Marker:
     """The marker with the ETags in S3. Raises StoreError if another publisher wrote an object.
 
     An object is ours if its metadata has the hash that we sent, or if it has the ETag of a file

@@ -498,18 +498,18 @@ def _function(node: Node) -> str:
     return rf"\{name}{base}\left({inner[0]}\right)"
 
 
-def _members(node: Node) -> str:
+def _joined_latex(node: Node) -> str:
     return ", ".join(map(latex, node.args))
 
 
 def _interval(node: Node) -> str:
     shape = str(node.value)
-    return f"{_OPENING[shape[0]]}{_members(node)}{_CLOSING[shape[1]]}"
+    return f"{_OPENING[shape[0]]}{_joined_latex(node)}{_CLOSING[shape[1]]}"
 
 
 def _tuple(node: Node) -> str:
     if node.value is None:
-        return rf"\left({_members(node)}\right)"
+        return rf"\left({_joined_latex(node)}\right)"
     names = str(node.value).split(",")
     return ", ".join(f"{name} = {latex(arg)}" for name, arg in zip(names, node.args, strict=True))
 
@@ -517,7 +517,7 @@ def _tuple(node: Node) -> str:
 def _list(node: Node) -> str:
     if node.value != "," or any(arg.op == "list" for arg in node.args):
         raise Unwritable("a list of another kind")
-    return _members(node)
+    return _joined_latex(node)
 
 
 def _matrix(node: Node) -> str:
@@ -553,7 +553,7 @@ _WRITERS: dict[str, Callable[[Node], str]] = {
     "binom": lambda node: rf"\binom{{{latex(node.args[0])}}}{{{latex(node.args[1])}}}",
     "tuple": _tuple,
     "list": _list,
-    "set": lambda node: rf"\{{{_members(node)}\}}",
+    "set": lambda node: rf"\{{{_joined_latex(node)}\}}",
     "interval": _interval,
     "region": lambda node: r" \cup ".join(map(_interval, node.args)),
     "matrix": _matrix,

@@ -183,13 +183,13 @@ class HostedActor:
         def created() -> None:
             self.hosted = make(*args)
 
-        return self.reply(created)
+        return self.reply_of(created)
 
     def call(self, method: str, *args: Any) -> Reply:
         """Call a method of the hosted object."""
-        return self.reply(lambda: getattr(self.hosted, method)(*args))
+        return self.reply_of(lambda: getattr(self.hosted, method)(*args))
 
-    def reply(self, function: Callable[[], Any]) -> Reply:
+    def reply_of(self, function: Callable[[], Any]) -> Reply:
         """The reply of a call with the warnings; other errors than this package's are raised."""
         return replace(Reply.of(function), warnings=self._warnings.pop_all())
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from commands import Here
 
+from infinite_rl.cli.data import Dedup, Split
+from infinite_rl.dataset import dedup, split
 from infinite_rl.dataset.rows import read, write
 
 pytest.importorskip("rensa")
@@ -34,6 +36,11 @@ def ids(path: str) -> list[str]:
 
 def names(folder: str) -> list[str]:
     return sorted(path.name for path in Path(folder).iterdir())
+
+
+def test_the_verbs_and_their_functions_have_one_threshold() -> None:
+    assert Dedup.threshold == dedup.THRESHOLD
+    assert Split.threshold == split.THRESHOLD
 
 
 def test_dedup(here: Here) -> None:

@@ -23,7 +23,7 @@ from infinite_rl.export import FORMATS, export, read_export
 from infinite_rl.files.logs import read_rows
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
-from infinite_rl.providers.rate_limit import RetryPolicy
+from infinite_rl.providers.backoff import RetryPolicy
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.store import DATASET

@@ -37,7 +37,7 @@ from infinite_rl.export import export
 from infinite_rl.inference.journal import Journal, answers
 from infinite_rl.layout import fenced, tagged
 from infinite_rl.providers import KEY_VARIABLES, make_provider
-from infinite_rl.providers.rate_limit import RetryPolicy
+from infinite_rl.providers.backoff import RetryPolicy
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.types import Completion, Usage
 

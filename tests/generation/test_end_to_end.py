@@ -15,8 +15,8 @@ from infinite_rl.generation.progress import Progress
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
 from infinite_rl.procedural import ProceduralProvider
+from infinite_rl.providers.backoff import RetryPolicy
 from infinite_rl.providers.gemini import GeminiProvider
-from infinite_rl.providers.rate_limit import RetryPolicy
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.store import FAILED
 

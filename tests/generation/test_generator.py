@@ -25,7 +25,7 @@ from infinite_rl.generation.progress import Progress
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
 from infinite_rl.manifest import read_manifest
-from infinite_rl.providers.rate_limit import RetryPolicy
+from infinite_rl.providers.backoff import RetryPolicy
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.reward_functions.reward_function import Expected, RewardFunction

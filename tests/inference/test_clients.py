@@ -10,8 +10,9 @@ import pytest
 from infinite_rl.errors import ProviderUnavailable, UsageError
 from infinite_rl.generation.progress import Progress, with_pacing
 from infinite_rl.inference.clients import ModelClients, RequestPolicy
+from infinite_rl.providers.backoff import RetryPolicy
 from infinite_rl.providers.models import DEFAULT_MODEL, Price, other_model
-from infinite_rl.providers.rate_limit import Limits, RetryPolicy
+from infinite_rl.providers.rate_limit import Limits
 from infinite_rl.providers.scripted import ScriptedProvider
 
 AT_ONCE = RetryPolicy(first_wait_s=0.0, max_wait_s=0.0)

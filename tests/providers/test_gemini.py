@@ -14,9 +14,10 @@ import pytest
 from provider_services import KINDS, Service, without_keys
 
 from infinite_rl.errors import ProviderRefused, UsageError
+from infinite_rl.providers.backoff import RetryPolicy
 from infinite_rl.providers.batch import GeminiBatches
 from infinite_rl.providers.gemini import GeminiProvider
-from infinite_rl.providers.rate_limit import LimitedProvider, RetryPolicy
+from infinite_rl.providers.rate_limit import LimitedProvider
 
 GONE = (
     "the model some-model is not available (retired or misspelt); choose another with --model_name"

@@ -23,10 +23,10 @@ from loopback import json_reply
 from infinite_rl.errors import InfiniteRLError
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
+from infinite_rl.providers.backoff import RetryPolicy
 from infinite_rl.providers.batch import GeminiBatches
 from infinite_rl.providers.gemini import GeminiProvider
 from infinite_rl.providers.openai_compatible import OpenAICompatibleProvider
-from infinite_rl.providers.rate_limit import RetryPolicy
 
 pytestmark = pytest.mark.slow
 

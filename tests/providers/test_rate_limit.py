@@ -19,7 +19,8 @@ from test_backoff import most_in
 
 from benchmarks.pacing import QUOTAS, Quota, unlimited
 from infinite_rl.errors import NoCompletion, ProviderRefused, ProviderUnavailable, UsageError
-from infinite_rl.providers.rate_limit import Call, LimitedProvider, Limits, RateLimiter, RetryPolicy
+from infinite_rl.providers.backoff import RetryPolicy
+from infinite_rl.providers.rate_limit import Call, LimitedProvider, Limits, RateLimiter
 from infinite_rl.providers.scripted import Reply, ScriptedProvider
 from infinite_rl.types import Completion, Usage
 

@@ -10,7 +10,7 @@ from infinite_rl.files.logs import read_rows
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generator import generate_dataset
 from infinite_rl.layout import render, tagged
-from infinite_rl.providers.rate_limit import RetryPolicy
+from infinite_rl.providers.backoff import RetryPolicy
 from infinite_rl.providers.scripted import ScriptedProvider
 from infinite_rl.store import FAILED
 from infinite_rl.types import Completion

@@ -29,13 +29,13 @@ class LocalModel(Backend):
         from ...training.core.learner import (
             check_fit,
             context_of,
-            device_of,
             pretrained,
             pretrained_tokenizer,
+            resolve_device,
         )
 
         self._torch = torch
-        self._device = device_of(config.device)
+        self._device = resolve_device(config.device)
         self.tokenizer = pretrained_tokenizer(config.model, {})
         dtype = config.dtype if config.dtype == "auto" else getattr(torch, config.dtype)
         model = pretrained(transformers.AutoModelForCausalLM, config.model, {"dtype": dtype})

@@ -15,7 +15,7 @@ from .bounds import Budget, Undefined, Unparsed
 from .equivalence import difference
 from .exact import rational
 from .normal_form import ray
-from .regions import SETS, NoNumbers, canonical, nearly, outside, span_of
+from .regions import SETS, NoNumbers, approximate_value, canonical, outside, span_of
 from .tokens import VOCABULARY
 from .tree import REALS, Node, number, symbol
 
@@ -212,7 +212,7 @@ def _value_at(node: Node, there: dict[str, Node], budget: Budget) -> Fraction | 
     node = node.substituted(there | others)
     try:
         value = rational(node, budget)
-        return nearly(node, budget) if value is None else value
+        return approximate_value(node, budget) if value is None else value
     except Undefined:
         return None
 

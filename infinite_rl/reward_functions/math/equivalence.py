@@ -11,7 +11,7 @@ from .bounds import MAX_MEMBERS, MAX_VARIABLES, Budget, OverBudget, Undefined, U
 from .exact import NotPolynomial, Quotients, rational
 from .parse import parse
 from .preprocess import DENIALS
-from .regions import nearly, pieces, stretches
+from .regions import approximate_value, pieces, stretches
 from .text_answers import plain_text
 from .tokens import GREEK, VOCABULARY
 from .tree import EXPRESSIONS, REALS, Node, constant, number, show, symbol
@@ -195,7 +195,7 @@ def _quantity(first: Node, second: Node, budget: Budget) -> str:
         )
     if not second.is_expression:
         return _other_kind(first, second)
-    if second.symbols and (letters := _as_letters(unit.name)) is not None:
+    if second.symbols and (letters := _as_product_of_variables(unit.name)) is not None:
         return difference(Node("mul", (value, letters)), second, budget)
     reason = difference(value, second, budget)
     if reason and unit.dimension == _DEGREES:
@@ -203,7 +203,7 @@ def _quantity(first: Node, second: Node, budget: Budget) -> str:
     return reason
 
 
-def _as_letters(name: str) -> Node | None:
+def _as_product_of_variables(name: str) -> Node | None:
     """A unit of single letters as a product of variables: "9.8 m/s^2" is also an expression."""
     if re.search("[A-Za-z]{2}", name):
         return None
@@ -487,7 +487,7 @@ def _fraction(node: Node, budget: Budget) -> Fraction | None:
     somewhere = _somewhere(node, node.symbols)
     value = rational(somewhere, budget)
     if value is None:
-        value = nearly(somewhere, budget).limit_denominator(MAX_MEMBERS)
+        value = approximate_value(somewhere, budget).limit_denominator(MAX_MEMBERS)
     return None if expressions(node, number(value), budget) else value
 
 

@@ -245,7 +245,7 @@ def _of_units(token: Token) -> bool:
     return token.text in units.SINGLE_LETTERS or token.text in ("^", "*") or token.kind == "num"
 
 
-def as_letters(tokens: list[Token]) -> list[Token]:
+def units_as_variables(tokens: list[Token]) -> list[Token]:
     """The tokens with each unit of one or two letters as variables: `\\sqrt{2 g h}`, `mg/k`."""
     result: list[Token] = []
     for token in tokens:

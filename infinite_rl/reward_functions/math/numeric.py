@@ -133,7 +133,7 @@ def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budge
     return "" if same else "values at a sample point"
 
 
-def nearly(node: Node, budget: Budget) -> Fraction:
+def approximate_value(node: Node, budget: Budget) -> Fraction:
     """The real value of a constant, to 50 digits. Raises Undefined or OverBudget."""
     negative, mantissa, exponent, size = _value(node, {}, True, budget).value._mpf_
     if abs(exponent + size) > MAX_EXACT_BITS:

@@ -36,7 +36,7 @@ def parse(text: str, *, units: bool = True) -> Node:
     """
     head = _DERIVATIVE_HEAD.match(text)
     tokens = tokenize(text[head.end() :] if head else text)
-    node = Parser(tokens if units else numbers.as_letters(tokens)).whole()
+    node = Parser(tokens if units else numbers.units_as_variables(tokens)).whole()
     return Node("rel", (symbol(f"{head[1]}'({head[2]})"), node), "=") if head else node
 
 

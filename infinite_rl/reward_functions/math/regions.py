@@ -130,14 +130,14 @@ def position(end: Node, budget: Budget) -> Any:
         value = rational(end, budget)
     except Undefined:
         raise NoNumbers from None
-    return nearly(end, budget) if value is None else value
+    return approximate_value(end, budget) if value is None else value
 
 
-def nearly(constant: Node, budget: Budget) -> Fraction:
+def approximate_value(constant: Node, budget: Budget) -> Fraction:
     """The real value of a constant, to 50 digits. Raises Undefined or OverBudget."""
     from . import numeric  # loads mpmath
 
-    return numeric.nearly(constant, budget)
+    return numeric.approximate_value(constant, budget)
 
 
 def merged(spans: Sequence[Span]) -> list[Span]:

@@ -41,7 +41,7 @@ class Learner:
 
     def __init__(self, config: TrainingConfig, source: Path | None = None) -> None:
         self.config = config
-        self.device = device_of(config.device)
+        self.device = resolve_device(config.device)
         self.tokenizer = load_tokenizer(config, source)
         self.model = self.load(source)
         self.optimizer = make_optimizer(self.model, config)
@@ -218,7 +218,7 @@ def check_fit(model: Any, tokenizer: Any, name: str) -> None:
 _transformers = partial(import_extra, "transformers", "training needs", "train")
 
 
-def device_of(name: str) -> torch.device:
+def resolve_device(name: str) -> torch.device:
     """The device of a config's `device`. Raises UsageError if it does not exist."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"

@@ -338,7 +338,7 @@ class AsyncController:
                 for request in call:
                     self._retry(request, f"{name} was lost: {lost}")
                 for request in chain.from_iterable(calls[number:]):
-                    self._discard(request, self._buffer.drop(request))
+                    self._discard(request, self._buffer.cancel(request))
                 raise
             for request, sampled in zip(call, groups, strict=True):
                 self._unscored.append(_Completions(request, version, sampled))
@@ -384,7 +384,7 @@ class AsyncController:
         if completions.losses + 1 < TRIES:
             self._unscored.appendleft(replace(completions, losses=completions.losses + 1))
         else:
-            self._buffer.drop(completions.request)
+            self._buffer.cancel(completions.request)
             self._queue.failed(completions.request, why)
             self._count("failed", completions.version)
         self._notify()
@@ -392,7 +392,7 @@ class AsyncController:
     def _filter(self, group: RolloutGroup) -> None:
         """Drop a group with zero advantages; too many in a row would go on without end."""
         self._filtered_in_a_row += 1
-        self._buffer.drop(group.request)
+        self._buffer.cancel(group.request)
         self._queue.done(group.request)
         self._count("filtered", group.version)
         self._observer.group(self.step + 1, group, "filtered")
@@ -418,7 +418,7 @@ class AsyncController:
 
     def _retry(self, request: PromptRequest, why: str) -> None:
         """Request the prompt again, unless too many workers died of it."""
-        version = self._buffer.drop(request)
+        version = self._buffer.cancel(request)
         again = self._queue.retry(request, why)
         self._exhausted = self._exhausted and not again
         self._count("discarded" if again else "failed", version)

@@ -99,11 +99,11 @@ class RoleActor(HostedActor):
 
     def load(self, weights: SerializedWeights) -> Reply:
         """Load weights into a rollout worker."""
-        return self.reply(lambda: self.hosted.load(deserialize(weights)))
+        return self.reply_of(lambda: self.hosted.load(deserialize(weights)))
 
     def weights(self) -> tuple[Reply, SerializedWeights | None]:
         """The size of the trainer's weights, and the weights: the caller fetches the size alone."""
-        reply = self.reply(lambda: serialize(self.hosted.weights()))
+        reply = self.reply_of(lambda: serialize(self.hosted.weights()))
         return replace(reply, value=reply.value and reply.value.size), reply.value
 
 

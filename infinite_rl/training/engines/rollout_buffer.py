@@ -60,7 +60,7 @@ class RolloutBuffer:
         order, _ = self._in_flight.pop(group.request)
         self._entries.append(_Entry(order, group))
 
-    def drop(self, request: PromptRequest) -> int:
+    def cancel(self, request: PromptRequest) -> int:
         """Forget a request that was started; returns its version."""
         return self._in_flight.pop(request)[1]
 

@@ -33,6 +33,7 @@ def save(
 ) -> Path:
     """Save a checkpoint as `run`/checkpoints/step_<step> and keep `keep` - 1 older ones.
 
+    `keep` is a run's setting `save_total_limit`.
     `model` and `tokenizer` have a `save_pretrained`. `state` is returned by `load_state`: tensors,
     numbers, strings, and lists, tuples and mappings of them. An existing checkpoint of the step is
     left as it is: it may be being read.
