@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ..instance import HostFunction, Instance
+if TYPE_CHECKING:
+    from ..instance import HostFunction, Instance
 
 _HANDLE = 1  # of a stream that is never looked at
 _RESOLUTION_NS = 1000
