@@ -186,7 +186,7 @@ class PythonGuest:
     def run(self, program: Program, limits: Limits) -> Execution:
         """Run `program` in a fresh instance.
 
-        Raises `UsageError` if the memory is too small for any program (about 30 MiB), and
+        Raises `UsageError` if the memory is too small for any program (42 MiB), and
         `SandboxError` if the sandbox itself breaks.
 
         The output of a stopped program is kept, except for the last few milliseconds of one that
