@@ -77,6 +77,12 @@ def check_range(name: str, value: float, low: float, high: float = math.inf) -> 
         raise UsageError(f"{name} must be {limits}, not {value!r}")
 
 
+def check_if_set(name: str, value: float | None, low: float, high: float = math.inf) -> None:
+    """As `check_range`, for a number that may be None."""
+    if value is not None:
+        check_range(name, value, low, high)
+
+
 def look_up(kind: str, name: object, table: Mapping[str, T]) -> T:
     """What a table holds under a name. Raises UnknownName where it has no such entry."""
     if not isinstance(name, str) or name not in table:

@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal, NamedTuple, get_args
 
-from ..errors import UsageError, check_range
+from ..errors import UsageError, check_if_set
 from ..files.atomic import atomic_file
 from . import rows
 from .rows import Row
@@ -51,8 +51,7 @@ class Source:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.weight) and self.weight > 0):
             raise UsageError(f"the weight of a source must be above 0, not {self.weight:g}")
-        if self.count is not None:
-            check_range("the count of a source", self.count, 0)
+        check_if_set("the count of a source", self.count, 0)
 
     @classmethod
     def parse(cls, text: str) -> Source:
@@ -154,8 +153,7 @@ def mix(
             in no source (unless `allow_unknown`) or of a source's own order in none of its rows,
             or a row without a number in the column `by`.
     """
-    if count is not None:
-        check_range("a mixture's count", count, 1)
+    check_if_set("a mixture's count", count, 1)
     if not sources:
         raise UsageError("there are no sources to mix")
     if mode not in MODES:

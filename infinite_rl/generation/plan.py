@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import StoreError, UnknownName, UsageError, check_range, look_up
+from ..errors import StoreError, UnknownName, UsageError, check_if_set, check_range, look_up
 from ..inference.clients import choose_models, is_offline
 from ..manifest import read_manifest
 from ..prompts import task_request
@@ -102,8 +102,7 @@ class GenerateOptions:
             check_range(name, getattr(self, name), 1)
         check_range("min_agreement", self.min_agreement, 0, 1)
         for name, low in (("temperature", 0), ("max_output_tokens", 1), ("verify", 0)):
-            if (value := getattr(self, name)) is not None:
-                check_range(name, value, low)
+            check_if_set(name, getattr(self, name), low)
         recorded = read_manifest(self.folder).get("settings", {})
         thinking = recorded.get("thinking") if self.thinking is None else self.thinking
         model, verify, solver = choose_models(

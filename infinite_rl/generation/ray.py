@@ -19,7 +19,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..errors import UsageError, check_range
+from ..errors import UsageError, check_if_set
 from ..files.logs import read_rows
 from ..inference.budget import Estimate, Spending
 from ..providers import PROVIDERS, resolve_provider
@@ -62,8 +62,7 @@ def generate_on_ray(
     run = ShardedRun.of(options)
     if run.options.dry_run:
         return run.plan(workers or 1)
-    if workers is not None:
-        check_range("workers", workers, 1)
+    check_if_set("workers", workers, 1)
     with connected(address) as ray:
         cores = ray.cluster_resources().get("CPU", 1)
         return run.go(ActorPool(ray, ShardWorker, workers or max(1, int(cores))))

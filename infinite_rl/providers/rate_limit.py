@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
-from ..errors import NoCompletion, ProviderError, ProviderUnavailable, Stopped, check_range
+from ..errors import NoCompletion, ProviderError, ProviderUnavailable, Stopped, check_if_set
 from ..types import Completion
 from .backoff import AdaptiveConcurrency, AdaptiveRate, Clusters, RetryPolicy, TokenBucket
 from .base import Provider
@@ -51,8 +51,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, limit in vars(self).items():
-            if limit is not None:
-                check_range(name, limit, 1)
+            check_if_set(name, limit, 1)
 
 
 class RateLimiterStats(NamedTuple):

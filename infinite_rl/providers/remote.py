@@ -20,7 +20,7 @@ from ..errors import (
     ProviderRefused,
     ProviderUnavailable,
     UsageError,
-    check_range,
+    check_if_set,
 )
 from ..layout import SECTIONS, render
 from ..redact import without_key
@@ -100,7 +100,8 @@ class RemoteProvider:
         model = self._default_model if model is None else model
         if not re.fullmatch(self._model_form, model or "", re.ASCII):
             raise UsageError(f"not a model name: {model!r}")
-        check_settings(temperature, max_output_tokens)
+        check_if_set("temperature", temperature, 0)
+        check_if_set("max_output_tokens", max_output_tokens, 1)
         self._model, self._timeout_s, self._structured = model or "", timeout_s, structured
         self._temperature, self._max_output_tokens = temperature, max_output_tokens
         self._address = base_url or os.environ.get(self._url_variable) or self._default_url
@@ -258,14 +259,6 @@ def seconds(text: str) -> float | None:
 def token_count(value: object) -> int:
     """A number of tokens that can be summed and priced; 0 for a value that is none."""
     return value if isinstance(value, int) and 0 <= value <= _MAX_TOKENS else 0
-
-
-def check_settings(temperature: float | None, max_output_tokens: int | None) -> None:
-    """Raise UsageError for a setting that no model can have."""
-    if temperature is not None:
-        check_range("temperature", temperature, 0)
-    if max_output_tokens is not None:
-        check_range("max_output_tokens", max_output_tokens, 1)
 
 
 def check_base_url(base_url: str) -> None:
