@@ -14,7 +14,6 @@ Item = TypeVar("Item")
 MAGIC = b"\0asm\1\0\0\0"
 KINDS = ("func", "table", "memory", "global")
 I32 = 0x7F
-_MASK = 0xFFFF_FFFF
 
 
 class LayoutError(Exception):
@@ -39,22 +38,21 @@ class Reader:
         return self.data[self.at - count : self.at]
 
     def unsigned(self) -> int:
-        number = shift = 0
-        while True:
-            byte = self.byte()
-            number |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return number
+        return self._leb128()[0]
 
     def signed(self) -> int:
-        number = shift = 0
+        number, bits = self._leb128()
+        return number - (1 << bits) if number >> (bits - 1) else number
+
+    def _leb128(self) -> tuple[int, int]:
+        """Read a number; return it without a sign, and its bits: seven a byte."""
+        number = bits = 0
         while True:
             byte = self.byte()
-            number |= (byte & 0x7F) << shift
-            shift += 7
+            number |= (byte & 0x7F) << bits
+            bits += 7
             if byte < 0x80:
-                return number - (1 << shift) if byte & 0x40 else number
+                return number, bits
 
     def name(self) -> str:
         return self.take(self.unsigned()).decode()

@@ -27,7 +27,6 @@ _MAX_VALUES = 16  # parameters of a function
 _ADDRESS = 0xFFFF_FFFF
 _TrapPointer = ctypes.POINTER(ffi.wasm_trap_t)
 _ErrorPointer = ctypes.POINTER(ffi.wasmtime_error_t)
-_VALUE_BYTES = ctypes.sizeof(ffi.wasmtime_val_raw_t)
 # The binding's own declarations build a pointer object for each argument: plain numbers are faster.
 _call = ctypes.CFUNCTYPE(
     ctypes.c_void_p,  # an error
@@ -176,7 +175,8 @@ class Instance:
 
     def _checked(self, address: int, size: int) -> int:
         address &= _ADDRESS
-        if address + size > self._size and address + size > self.memory_size():
+        end = address + size  # a guest's size may be negative
+        if size < 0 or (end > self._size and end > self.memory_size()):
             raise OutOfBounds(f"{size} bytes at {address:#x} of {self._size:#x}")
         return address
 

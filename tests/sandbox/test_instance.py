@@ -85,7 +85,8 @@ def test_no_address_beyond_the_memory_is_read_or_written() -> None:
         instance.write(PAGE - 2, b"ab")
         assert instance.read(PAGE - 2, 2) == b"ab"
         assert instance.read(PAGE, 0) == b""
-        for address, size in ((PAGE - 1, 2), (PAGE, 1), (-1, 1), (-4, 8), (2**31, 1), (0, 2**40)):
+        beyond = ((PAGE - 1, 2), (PAGE, 1), (-1, 1), (-4, 8), (2**31, 1), (0, 2**40), (0, -1))
+        for address, size in beyond:
             with pytest.raises(OutOfBounds):
                 instance.read(address, size)
         with pytest.raises(OutOfBounds):

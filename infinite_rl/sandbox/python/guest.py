@@ -31,7 +31,7 @@ from ..runtimes import (
 from .tests import Reading, Test, read_calls, read_tests
 from .values import Unreadable, read_reports
 from .verdicts import Forged, first_failure, is_opaque, judge
-from .wasi import NotOffered, host_function
+from .wasi import NotOffered, host_function, put
 
 _MESSAGE_CHARS = 500
 _VALUES_CHARS = 8_000_000  # of all reported values; the host needs a multiple of it in memory
@@ -290,21 +290,15 @@ def _call_run(program: Program, session: _Session) -> tuple[int, bool]:
     """Call the guest's `run`; return its exit code, and whether the memory was exhausted."""
     instance = session.instance
 
-    def put(data: bytes, align: int = 1) -> int:
-        address = int(instance.call("cabi_realloc", 0, 0, align, len(data))) if data else align
-        instance.write(address, data)
-        return address
-
     def text(value: str) -> tuple[int, int]:
-        data = value.encode()
-        return put(data), len(data)
+        return put(instance, value.encode())
 
     code = _clean(program.code).removeprefix("\ufeff")  # a byte order mark, as in a file
     tests = b"".join(struct.pack("<ii", *text(source)) for source in session.tests)
     result = instance.call(
         "run",
         *(*text(code), *text(_clean(program.stdin)), *text(_with_modules(program))),
-        *(put(tests, 4), len(session.tests)),
+        *(put(instance, tests, 4)[0], len(session.tests)),
         *(*text(_clean(program.entry_point)), *text(session.nonce)),
         *((0, 0) if session.seed is None else (1, session.seed % 2**64)),
     )

@@ -54,8 +54,15 @@ def host_function(interface: str, name: str) -> HostFunction:
     return refuse
 
 
+def put(instance: Instance, data: bytes, align: int = 1) -> tuple[int, int]:
+    """Copy bytes into memory that the guest allocates; return their address and count."""
+    address = int(instance.call("cabi_realloc", 0, 0, align, len(data))) if data else align
+    instance.write(address, data)
+    return address, len(data)
+
+
 def _text(host: Host, address: int, size: int) -> str:
-    return host.instance.read(address, size & 0xFFFF_FFFF).decode("utf-8", "replace")
+    return host.instance.read(address, size).decode("utf-8", "replace")
 
 
 def _emit(host: Host, fd: int, address: int, size: int) -> None:
@@ -75,9 +82,7 @@ def _wall_clock(host: Host, result: int) -> None:
 def _random_bytes(host: Host, count: int, result: int) -> None:
     if not 0 <= count <= _MAX_RANDOM_BYTES:
         raise NotOffered(f"{count} random bytes at once")
-    address = host.instance.call("cabi_realloc", 0, 0, 1, count)
-    host.instance.write(address, host.random_bytes(count))
-    host.instance.write(result, struct.pack("<iI", address, count))
+    host.instance.write(result, struct.pack("<iI", *put(host.instance, host.random_bytes(count))))
 
 
 def _refuse_to_wait(_host: Host, *_arguments: float) -> None:
