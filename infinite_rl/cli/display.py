@@ -307,7 +307,7 @@ class _NotedBars(Bars):
 def training_display(
     console: Console, steps: int, first_step: int = 0
 ) -> Iterator[Callable[[int, Mapping[str, Any]], None]]:
-    """The display of a run of `steps`, of which the first ones are done; called with each step."""
+    """The display of a run that goes from `first_step` to `steps`; it is called with each step."""
     if not has_room(console):
         say, start = Lines(), time.monotonic()
 

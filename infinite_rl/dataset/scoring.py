@@ -129,8 +129,7 @@ def score_rows(
     def jobs() -> Iterator[Job]:
         for number, row in enumerate(source, 1):
             foreign = [name for name in SCORE_COLUMNS if name in row]
-            foreign = [] if _has_score_columns(row) else foreign
-            if foreign and not overwrite_columns:
+            if foreign and not overwrite_columns and not _has_score_columns(row):
                 raise UsageError(
                     f"row {number} has columns that scores would replace: {', '.join(foreign)}; "
                     "rename them, or use --overwrite_columns"

@@ -2,7 +2,7 @@
 
     worker.py          one worker process, from its start to its last answer
     pool.py            batches of short jobs on warm workers, with results in order
-    long_jobs.py       long jobs, each in a worker of its own that reports and stops
+    long_jobs.py       long jobs: each has its own worker, reports, and stops
     ray_cluster.py     Ray, for processes on many machines
     interruptible.py   blocking waits that Ctrl-C ends
 

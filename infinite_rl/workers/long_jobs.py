@@ -1,4 +1,4 @@
-"""Long jobs, each in a worker process of its own that reports progress and stops on request.
+"""Long jobs: each has its own worker process, reports its progress, and stops on request.
 
 run_long_jobs("package.module:function", jobs, stop, on_count)
 """

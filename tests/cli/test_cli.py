@@ -510,7 +510,7 @@ def test_warm_up_compiles_once_and_says_so(
     here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def warm_up(language: str) -> subprocess.CompletedProcess[str]:
-        """As in a process of its own."""
+        """Run the command with nothing loaded, as a new process would."""
         runtimes.load_guest.cache_clear()
         monkeypatch.setattr(engine, "_loaded", {})
         return here("doctor", "--warm_up", language, INFINITE_RL_CACHE=str(tmp_path))

@@ -263,7 +263,7 @@ def test_what_a_cluster_cannot_do_is_refused_and_ray_is_missed_last(
         ("the provider must be a name", 1, {"verify_model": object()}),
         ("batch cannot be used on a cluster", 1, {"batch": True}),
         ("extra_rewards cannot be used on a cluster", 1, {"extra_rewards": {"r": 1}}),
-        ("unknown provider", 1, {"provider": "nobody"}),
+        ("unknown provider", 1, {"provider": "no such provider"}),
         ("task_dist needs 2 weights", 1, {"task_dist": "1"}),
         ("workers must be at least 1", 0, {}),
         (r"needs [Rr]ay: pip install 'infinite-rl\[ray\]'", 1, {}),

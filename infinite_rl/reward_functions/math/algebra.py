@@ -31,10 +31,14 @@ _MOST_BITS = 20_000  # of a number in a closed form
 
 
 def without_calculus(node: Node, deadline: float) -> Node:
-    """The tree with the closed form of each integral, sum, product, limit and derivative in it.
+    """Replace each integral, sum, product, limit and derivative in a tree by its closed form.
 
-    Raises Unparsed if there is none, OutOfTime at the `deadline` of the monotonic clock, and
-    Unavailable if sympy is missing or no process can be started.
+    `deadline` is a time of the monotonic clock.
+
+    Raises:
+        Unparsed: one of them has no closed form.
+        OutOfTime: the deadline has passed.
+        Unavailable: sympy is missing, or no process can be started.
     """
     if node.op == "calculus":
         return closed_forms.closed_form(node) or _closed_form(node, deadline)

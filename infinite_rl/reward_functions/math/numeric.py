@@ -47,7 +47,7 @@ _KEPT = 500  # numbers of one precision
 
 
 class _Precision:
-    """A context of so many digits, and the numbers that were made in it."""
+    """A context with a number of digits, and the numbers that were made in it."""
 
     def __init__(self, digits: int) -> None:
         self.ctx = mpmath.MPContext()
@@ -187,9 +187,9 @@ def _surely_equal(
 
 
 def _agree_beyond(reach: int, evaluate: Callable[[int], Iterable[Any]]) -> bool:
-    """Whether two values agree in all digits that a part of so many bits may hide behind another.
+    """Whether two values agree, also in a part that is `reach` bits smaller than another part.
 
-    `evaluate` computes both to so many digits.
+    `evaluate(digits)` computes both values to that many digits.
     """
     digits = _BASE_DIGITS + _HIDING * reach * 3 // 10
     if digits > _MOST_DIGITS:

@@ -74,9 +74,9 @@ def tokens(source: str) -> Iterator[Token]:
 class TokenTree:
     """The tokens of a source with their brackets.
 
-    `partner` maps the number of each bracket to that of its other half. `enclosing` has for each
-    token the innermost bracket around it, -1 if there is none. `is_balanced` tells whether every
-    bracket has its other half.
+    `partner` maps the index of each bracket to the index of its other half. `enclosing` has one
+    entry per token: the index of the innermost bracket around it, or -1. `is_balanced` is true if
+    every bracket has its other half.
     """
 
     def __init__(self, source: str) -> None:
