@@ -8,12 +8,6 @@
 ARG BASE=python:3.12.8-slim-bookworm
 
 FROM python:3.12.8-slim-bookworm AS wheel
-SHELL ["/bin/bash", "-o", "pipefail", "-c"]
-# npm fetches what the JavaScript sandbox is made of. Debian's packages of one release are stable.
-# hadolint ignore=DL3008
-RUN apt-get update \
-    && apt-get install --yes --no-install-recommends nodejs npm \
-    && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY pyproject.toml setup.py MANIFEST.in VERSION.txt LICENSE README.md requirements_dev.txt ./
 COPY .ci/constraints.txt .ci/constraints.txt

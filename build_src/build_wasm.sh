@@ -3,9 +3,9 @@
 #
 #   bash build_src/build_wasm.sh [python] [javascript]      both by default
 #
-# Needs bash, Python >= 3.10 (PYTHON names another one than python3) and, for javascript, npm. The
-# Python packages that pyproject.toml pins for the build are used where they are installed; if not,
-# they go into a virtual environment that is thrown away at the end.
+# Needs bash and Python >= 3.10 (PYTHON names another one than python3). The Python packages that
+# pyproject.toml pins for the build are used where they are installed; if not, they go into a virtual
+# environment that is thrown away at the end.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -49,11 +49,6 @@ build() {
 [ $# -gt 0 ] || set -- python javascript
 for name in "$@"; do
   [ -f "build_src/$name/build.py" ] || fail "no runtime called '$name'; known: python javascript"
-  if [ "$name" = javascript ] && ! command -v npm >/dev/null; then
-    fail "npm is missing, and the javascript runtime is made from an npm package; install Node.js" \
-      "(https://nodejs.org, or your system's package manager), or use a released runtime:" \
-      "RUNTIME_RELEASE_TAG=v<version> RUNTIME_GITHUB_REPO=<owner>/<name> pip install ."
-  fi
 done
 
 python=$(find_python)

@@ -22,7 +22,7 @@ Say = Callable[[str], None]
 
 _WAYS_OUT = """\
 Ways out:
-  - install npm, let pip reach its package index, and run: bash build_src/build_wasm.sh
+  - let pip and npm reach their package indexes, and run: bash build_src/build_wasm.sh
   - use a release: RUNTIME_RELEASE_TAG=v<version> RUNTIME_GITHUB_REPO=<owner>/<name> pip install .
   - copy {files} (and any .sha256 file beside) from another machine into infinite_rl/runtimes/"""
 

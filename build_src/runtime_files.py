@@ -50,7 +50,7 @@ def tools() -> list[str]:
     They stand in pyproject.toml alone, since pip's isolated builds read them there.
     """
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    return sorted(set(re.findall(r'"((?:wasmtime|componentize-py)==[^"]+)"', text)))
+    return sorted(re.findall(r'"([\w-]+==[^"]+)"', text.partition("[project]")[0]))
 
 
 def built_from(name: str, sources: Path = SOURCES) -> str:

