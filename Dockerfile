@@ -30,7 +30,7 @@ COPY .ci/constraints.txt /tmp/constraints.txt
 COPY --from=wheel /wheels /tmp/wheels
 RUN wheel="$(ls /tmp/wheels/infinite_rl-*.whl)" \
     && pip install --no-cache-dir --constraint /tmp/constraints.txt "${wheel}[${EXTRAS}]" \
-    && python -m infinite_rl.run_examples \
+    && infinite-rl doctor --warm_up all && python -m infinite_rl.run_examples \
     && rm -rf /tmp/wheels /tmp/constraints.txt /tmp/infinite_rl
 # As root: SageMaker gives root the folders of /opt/ml, and runs training containers as root.
 WORKDIR /opt/ml

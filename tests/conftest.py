@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 import shlex
 import signal
 import subprocess
@@ -19,6 +20,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As where a script runs the tests in its background; all processes begun here would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
+# Verdicts wait for optimised code, so that nothing is compiled beside the tests.
+os.environ.setdefault("INFINITE_RL_COMPILER", "optimising")
 
 # Files that `-m core` leaves out, not even importing them: models, servers, processes, long tables.
 _NOT_CORE = """

@@ -44,8 +44,8 @@ class Doctor(Verb):
         return code
 
     def _warm_up(self, emit: Emit) -> int:
-        from ..sandbox.engine import is_compiled
-        from ..sandbox.runtimes import RUNTIMES, load_guest, runtime_named
+        from ..sandbox.compiled import is_compiled, load_compiled
+        from ..sandbox.runtimes import RUNTIMES, runtime_named
 
         if self.online:
             raise UsageError("--online does not go with --warm_up")
@@ -54,7 +54,7 @@ class Doctor(Verb):
         code = DONE
         for runtime in [runtime_named(name.strip()) for name in names] or RUNTIMES:
             compiled, began = is_compiled(runtime), time.monotonic()
-            load_guest(runtime)
+            load_compiled(runtime)
             seconds = time.monotonic() - began
             line = f"{runtime.name}: compiled in {seconds:.1f} seconds"
             if compiled:

@@ -2,7 +2,8 @@
 
 executor.py     programs in, executions out, from threads and worker processes
 runtimes.py     the table of runtimes, their files, and the interface of a guest
-engine.py       the engine that all guests share: clock, threads, signal handlers, compiled code
+engine.py       the engines that all guests share: settings, clock, threads, signal handlers
+compiled.py     compiled code: the cache, and baseline code until optimised code is there
 instance.py     one instance of a module: calls both ways, its memory, its addresses checked
 json_values.py  whether a value equals an expected JSON value
 """

@@ -59,6 +59,7 @@ class Prepared:
         self, engine: Engine, module: Module, host_function: Callable[[str, str], HostFunction]
     ) -> None:
         """Link the module with what `host_function` returns for each (interface, name)."""
+        self.engine = engine
         linker = Linker(engine)
         self._callbacks = []  # the engine keeps their addresses only
         for wanted in module.imports:
@@ -120,7 +121,7 @@ class Instance:
             ctypes.addressof(self._trap),
         )
         self._memory = self.export("memory").memory
-        # The memory does not move: see `_config` of the engine. Its size only grows.
+        # The memory does not move: see `config_of` of the engine. Its size only grows.
         data = ffi.wasmtime_memory_data(self._context, ctypes.byref(self._memory))
         self._base = ctypes.addressof(data.contents)
         self._size = 0

@@ -35,7 +35,7 @@ from infinite_rl.layout import render, tagged
 from infinite_rl.procedural import ProceduralProvider
 from infinite_rl.providers import DEFAULT_MODEL, KEY_VARIABLES
 from infinite_rl.reward_functions import RewardFunction, get_reward_functions
-from infinite_rl.sandbox import engine, runtimes
+from infinite_rl.sandbox import compiled, runtimes
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = [sys.executable, str(ROOT / "scripts" / "generate.py")]
@@ -511,8 +511,7 @@ def test_warm_up_compiles_once_and_says_so(
 ) -> None:
     def warm_up(language: str) -> subprocess.CompletedProcess[str]:
         """Run the command with nothing loaded, as a new process would."""
-        runtimes.load_guest.cache_clear()
-        monkeypatch.setattr(engine, "_loaded", {})
+        monkeypatch.setattr(compiled, "_loaded", {})
         return here("doctor", "--warm_up", language, INFINITE_RL_CACHE=str(tmp_path))
 
     first, again = warm_up("js"), warm_up("JavaScript")
@@ -520,23 +519,22 @@ def test_warm_up_compiles_once_and_says_so(
     assert (first.returncode, "compiling" in first.stderr) == (0, True)
     assert again.stdout.startswith("javascript: already compiled, loaded in ")
     assert (again.returncode, again.stderr) == (0, "")
-    (compiled,) = tmp_path.glob("*.cwasm")
-    compiled.unlink()  # it is mapped into this process
-    compiled.write_bytes(b"damaged")
+    (kept,) = tmp_path.glob("*.cwasm")
+    kept.unlink()  # it is mapped into this process
+    kept.write_bytes(b"damaged")
     assert warm_up("js").stdout.startswith("javascript: compiled in ")
-    runtimes.load_guest.cache_clear()
 
 
 def test_warm_up_takes_all_languages_by_default_and_that_keeps_nothing_is_no_success(
     here: Here, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     loaded: list[str] = []
-    monkeypatch.setattr(runtimes, "load_guest", lambda runtime: loaded.append(runtime.name))
+    monkeypatch.setattr(compiled, "load_compiled", lambda runtime: loaded.append(runtime.name))
     tmp_path.chmod(0o777)  # others could put code there
     unkept = here("doctor", "--warm_up", "python", INFINITE_RL_CACHE=str(tmp_path))
     assert (unkept.returncode, unkept.stdout) == (1, "")
     assert "python: compiled, but it cannot be kept" in unkept.stderr
-    monkeypatch.setattr("infinite_rl.sandbox.engine.is_compiled", lambda _: True)
+    monkeypatch.setattr("infinite_rl.sandbox.compiled.is_compiled", lambda _: True)
     done = here("doctor", "--warm_up", "all")
     assert done.returncode == 0 and done.stdout.count("already compiled") == len(loaded) - 1
     assert loaded[1:] == [runtime.name for runtime in runtimes.RUNTIMES]

@@ -20,7 +20,6 @@ from commands import Here
 from infinite_rl.cli.terminal import Emit
 from infinite_rl.dataset.rows import write
 from infinite_rl.evaluation.metrics import ReportLine
-from infinite_rl.sandbox import runtimes
 from infinite_rl.types import Usage
 
 ROOT = Path(__file__).parents[2]
@@ -242,8 +241,8 @@ def test_figures_of_lm_eval_are_told(
 
 
 def test_sandboxes_are_told_of_a_line_each(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtimes, "load_guest", lambda _: None)
-    monkeypatch.setattr("infinite_rl.sandbox.engine.is_compiled", lambda _: True)
+    monkeypatch.setattr("infinite_rl.sandbox.compiled.load_compiled", lambda _: None)
+    monkeypatch.setattr("infinite_rl.sandbox.compiled.is_compiled", lambda _: True)
     found = told("doctor --warm_up python")
     assert (found["runtime"], found["was_compiled"]) == ("python", True)
 

@@ -44,7 +44,7 @@ def test_every_instruction_and_command_is_known() -> None:
     assert {word for word, _ in INSTRUCTIONS} == known
     parts = [part for rest in of("RUN") for part in rest.split("&&")]
     programs = {shlex.split(part)[0] for part in parts if not re.match(r"\s*\w+=", part)}
-    assert programs == {"rm", "pip", "python"}
+    assert programs == {"rm", "pip", "infinite-rl", "python"}
     for rest in of("RUN"):  # what is downloaded does not stay in a layer
         assert "pip" not in rest or "--no-cache-dir" in rest
     assert not re.search(r"(?i)token|secret|password|_key", TEXT), "no secret is an argument"

@@ -104,8 +104,8 @@ AT_ONCE = {
     "rich": "cli.display",
     "numpy": "dataset.decontaminate dataset.dedup dataset.split",
     "mpmath": "reward_functions.math.numeric",
-    "wasmtime": "sandbox.engine sandbox.instance sandbox.python.guest sandbox.javascript.guest "
-    "sandbox.javascript.machine",
+    "wasmtime": "sandbox.engine sandbox.compiled sandbox.instance sandbox.python.guest "
+    "sandbox.javascript.guest sandbox.javascript.machine",
     "torch": "training.core.advantages training.core.generations training.core.grpo "
     "training.core.learner training.core.loss training.core.optimizer training.core.prefill "
     "training.core.rollouts training.core.sampling training.core.sft training.core.tensors "

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from wasmtime import wat2wasm
 
-from infinite_rl.sandbox import engine, runtimes
+from infinite_rl.sandbox import compiled, runtimes
 from infinite_rl.sandbox.runtimes import Runtime
 
 TINY = wat2wasm('(module (func (export "spin") (loop (br 0))) (func (export "f")))')
@@ -18,7 +18,7 @@ TINY = wat2wasm('(module (func (export "spin") (loop (br 0))) (func (export "f")
 def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runtime:
     """A tiny runtime in a folder of its own; its compiled code is kept in `cache` there."""
     monkeypatch.setattr(runtimes, "_FOLDER", tmp_path)
-    monkeypatch.setattr(engine, "_loaded", {})
+    monkeypatch.setattr(compiled, "_loaded", {})
     monkeypatch.setenv("INFINITE_RL_CACHE", str(tmp_path / "cache"))
     (tmp_path / "tiny.wasm").write_bytes(TINY)
     return Runtime("tiny", (), "tiny.wasm", hashlib.sha256(TINY).hexdigest(), "")

@@ -1,38 +1,27 @@
-"""The shared engine: its clock, and the cache of compiled code."""
+"""The shared engine: its clock and its threads."""
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
 import pytest
-from wasmtime import Func, Instance, Module, Store, Trap, TrapCode, WasmtimeError, wat2wasm
+from wasmtime import Func, Instance, Module, Store, Trap, TrapCode, wat2wasm
 
-from infinite_rl.errors import RuntimeMissing, SandboxError
-from infinite_rl.sandbox import engine, runtimes
+from infinite_rl.errors import SandboxError
+from infinite_rl.sandbox import engine
 from infinite_rl.sandbox.executor import RewardExecutor
-from infinite_rl.sandbox.runtimes import Runtime
 
+ENGINE = engine.engine_for(engine.Code.OPTIMISED)
 TINY = wat2wasm('(module (func (export "spin") (loop (br 0))) (func (export "f")))')
-
-
-def compiled(tmp_path: Path) -> list[Path]:
-    return list((tmp_path / "cache").glob("*.cwasm"))
-
-
-def forget_and_forbid_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine._loaded.clear()
-    monkeypatch.setattr(engine, "_compile", None)
 
 
 def spin(seconds: float) -> TrapCode | None:
     def call() -> None:
-        store = Store(engine.ENGINE)
-        function = Instance(store, Module(engine.ENGINE, TINY), []).exports(store)["spin"]
+        store = Store(ENGINE)
+        function = Instance(store, Module(ENGINE, TINY), []).exports(store)["spin"]
         assert isinstance(function, Func)
         with engine.deadline(store, seconds):
             function(store)
@@ -51,7 +40,8 @@ def test_a_deadline_is_never_early(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine.time, "monotonic", lambda: next(clock))
     ticks = []
     fake = type("Engine", (), {"increment_epoch": lambda _self: ticks.append(1)})()
-    ticker = engine._Ticker(fake)
+    monkeypatch.setattr(engine, "_engines", {None: fake})
+    ticker = engine._Ticker()
     ticker._ticked_at = engine.time.monotonic()
     ticker._catch_up()
     assert len(ticks) == 9 < engine.deadline_ticks(0.0995)
@@ -65,106 +55,8 @@ def test_nothing_ticks_while_nothing_runs() -> None:
 
 
 def test_a_guest_is_not_called_on_a_thread_whose_stack_may_be_too_small() -> None:
-    with pytest.raises(SandboxError, match="shielded"), engine.deadline(Store(engine.ENGINE), 1):
+    with pytest.raises(SandboxError, match="shielded"), engine.deadline(Store(ENGINE), 1):
         pass
-
-
-def test_compiled_code_is_kept_and_used_again(
-    runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module = engine.load_compiled(runtime)
-    assert engine.load_compiled(runtime) is module
-    assert len(compiled(tmp_path)) == 1
-    forget_and_forbid_compiling(monkeypatch)
-    assert engine.load_compiled(runtime) is not module
-
-
-def test_code_that_counts_instructions_is_compiled_and_kept_apart(
-    runtime: Runtime, tmp_path: Path
-) -> None:
-    plain, metered = (
-        engine.load_compiled(runtime),
-        engine.load_compiled(runtime, is_metered=True),
-    )
-    assert plain is not metered
-    assert len(compiled(tmp_path)) == 2
-    with pytest.raises(WasmtimeError):
-        Instance(Store(engine.ENGINE), metered, [])
-
-
-def test_a_file_that_others_can_write_is_not_loaded(
-    runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine.load_compiled(runtime)
-    compiled(tmp_path)[0].chmod(0o622)
-    forget_and_forbid_compiling(monkeypatch)
-    with pytest.raises(TypeError):  # it went to the compiler, which the test has taken away
-        engine.load_compiled(runtime)
-
-
-def test_a_cache_that_cannot_be_made_is_done_without(
-    runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("INFINITE_RL_CACHE", str(tmp_path / "file" / "cache"))
-    assert isinstance(engine.load_compiled(runtime), Module)
-    assert (tmp_path / "file").read_bytes() == b""
-
-
-def test_code_unused_for_a_month_leaves_the_cache(runtime: Runtime, tmp_path: Path) -> None:
-    engine.load_compiled(runtime)
-    old = compiled(tmp_path)[0].with_name(f"tiny-{'0' * 24}-{'0' * 32}.cwasm")
-    recent, other = (old.with_name(name) for name in ("tiny-recent.cwasm", "other-old.cwasm"))
-    for path in (old, recent, other):
-        path.touch()
-    for path in (old, other):
-        os.utime(path, (0, 0))
-    engine._remove_unused(tmp_path / "cache", "tiny")
-    assert not old.exists()
-    assert recent.exists() and other.exists() and len(compiled(tmp_path)) == 3
-
-
-def test_compiling_one_build_does_not_wait_for_another(runtime: Runtime, tmp_path: Path) -> None:
-    engine.load_compiled(runtime)
-    lock = compiled(tmp_path)[0].name.rsplit("-", 1)[0]
-    assert [path.name for path in (tmp_path / "cache").glob("*.lock")] == [f"{lock}.lock"]
-
-
-def test_another_file_than_the_one_built_is_refused(runtime: Runtime, tmp_path: Path) -> None:
-    (tmp_path / "tiny.wasm").write_bytes(TINY + b"\0")
-    with pytest.raises(RuntimeMissing, match="not the file that was built"):
-        engine.load_compiled(runtime)
-
-
-def test_a_missing_file_names_the_ways_out(runtime: Runtime, tmp_path: Path) -> None:
-    (tmp_path / "tiny.wasm").unlink()
-    with pytest.raises(RuntimeMissing, match=r"build_wasm\.sh.*RUNTIME_RELEASE_TAG"):
-        engine.load_compiled(runtime)
-
-
-def test_a_hash_that_is_not_pinned_is_read_from_its_record(
-    tmp_path: Path, runtime: Runtime
-) -> None:
-    unpinned = Runtime("tiny", (), "tiny.wasm", "", "")
-    (tmp_path / "tiny.wasm.sha256").write_text(f"# a note\n{runtime.sha256}  tiny.wasm\n")
-    assert runtimes.recorded_hash(unpinned) == runtime.sha256
-    engine.load_compiled(unpinned)
-
-
-def test_a_missing_record_is_a_missing_runtime(runtime: Runtime) -> None:
-    with pytest.raises(RuntimeMissing, match="no hash"):
-        runtimes.recorded_hash(Runtime("tiny", (), runtime.filename, "", ""))
-
-
-def _compiles(runtime: Runtime) -> bool:
-    engine._loaded.clear()
-    return engine.load_compiled(runtime) is not None
-
-
-def test_a_forked_child_can_compile(runtime: Runtime) -> None:
-    engine._compile(runtimes.runtime_file(runtime), runtime.sha256, False)
-    with multiprocessing.get_context("fork").Pool(1) as pool:
-        assert pool.apply_async(_compiles, (runtime,)).get(timeout=30)
 
 
 def test_a_call_is_made_on_a_thread_of_our_own_that_is_used_again() -> None:

@@ -12,6 +12,7 @@ from infinite_rl.sandbox.instance import Instance, OutOfBounds, Prepared
 from infinite_rl.sandbox.python.wasi import NotOffered, host_function
 from infinite_rl.sandbox.runtimes import Limits
 
+ENGINE = engine.engine_for(engine.Code.OPTIMISED)
 GUEST = """(module
   (import "host" "ask" (func $ask (param i32 i64 f64) (result i32)))
   (memory (export "memory") 1 3)
@@ -40,9 +41,9 @@ class Host:
 
 
 def fresh(host: Host) -> Instance:
-    module = Module(engine.ENGINE, wat2wasm(GUEST))
-    prepared = Prepared(engine.ENGINE, module, lambda _interface, _name: Host.ask)
-    host.instance = Instance(prepared, engine.fresh_store(Limits()), host)
+    module = Module(ENGINE, wat2wasm(GUEST))
+    prepared = Prepared(ENGINE, module, lambda _interface, _name: Host.ask)
+    host.instance = Instance(prepared, engine.fresh_store(Limits(), ENGINE), host)
     return host.instance
 
 

@@ -20,7 +20,7 @@ from wasmtime import Func, Instance, Module, WasmtimeError, wat2wasm
 from infinite_rl.errors import UsageError
 from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.runtimes import Limits
-from infinite_rl.sandbox import engine
+from infinite_rl.sandbox import compiled, engine
 from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.sandbox.runtimes import Runtime
 from infinite_rl.types import Execution
@@ -160,7 +160,7 @@ def test_memory_too_small() -> None:
 def test_memory_tables() -> None:
     grown = """(module (table 1 funcref) (func (export "f") (result i32)
       (table.grow (ref.null func) (i32.const 1000000))))"""
-    store = engine.fresh_store(Limits())
+    store = engine.fresh_store(Limits(), engine.engine_for(engine.Code.OPTIMISED))
     module = Module(store.engine, wat2wasm(grown))
     with pytest.raises(WasmtimeError, match="instance count"):
         for _ in range(1000):
@@ -332,23 +332,23 @@ def test_verdict_vacuous() -> None:
 def test_cache_private(runtime: Runtime, tmp_path: Path) -> None:
     careless = os.umask(0)
     try:
-        engine.load_compiled(runtime)
+        compiled.load_compiled(runtime)
     finally:
         os.umask(careless)
     cache = tmp_path / "cache"
-    (compiled,) = cache.glob("*.cwasm")
-    assert [path.stat().st_mode & 0o777 for path in (cache, compiled)] == [0o700, 0o600]
+    (file,) = cache.glob("*.cwasm")
+    assert [path.stat().st_mode & 0o777 for path in (cache, file)] == [0o700, 0o600]
 
 
 def test_cache_damaged(runtime: Runtime, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    engine.load_compiled(runtime)
-    (compiled,) = (tmp_path / "cache").glob("*.cwasm")
-    whole = compiled.read_bytes()
+    compiled.load_compiled(runtime)
+    (file,) = (tmp_path / "cache").glob("*.cwasm")
+    whole = file.read_bytes()
     for at in (len(whole) // 2, len(whole) - 1):
-        compiled.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        engine._loaded.clear()
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        compiled._loaded.clear()
         caplog.clear()
-        engine.load_compiled(runtime)
+        compiled.load_compiled(runtime)
         assert "compiling tiny.wasm" in caplog.text
         assert [path.read_bytes() for path in (tmp_path / "cache").glob("*.cwasm")] == [whole]
 
@@ -357,7 +357,7 @@ def test_cache_foreign(runtime: Runtime, tmp_path: Path, caplog: pytest.LogCaptu
     cache = tmp_path / "cache"
     cache.mkdir()
     cache.chmod(0o777)
-    engine.load_compiled(runtime)
+    compiled.load_compiled(runtime)
     assert "is not private to this user" in caplog.text
     assert list(cache.iterdir()) == []
 

@@ -17,7 +17,8 @@ from wasmtime import Store, Trap, TrapCode, WasmtimeError
 
 from ...errors import SandboxError, UsageError
 from ...types import Execution, ExecutionStatus, Program, TestResult
-from ..engine import deadline, engine_for, fresh_store, load_compiled, shielded
+from ..compiled import LatestCode
+from ..engine import deadline, fresh_store, shielded
 from ..instance import Instance, OutOfBounds, Prepared
 from ..runtimes import (
     FUEL_EPOCH_NS,
@@ -34,6 +35,7 @@ from .verdicts import Forged, first_failure, is_opaque, judge
 from .wasi import NotOffered, host_function, put
 
 _MESSAGE_CHARS = 500
+_EXHAUSTED = "RecursionError: the stack is exhausted"
 _VALUES_CHARS = 8_000_000  # of all reported values; the host needs a multiple of it in memory
 _ALIASES = '__import__("sys").modules.update(dict.fromkeys({}, __import__("__main__")))'
 _FUTURE = re.compile(r"^from __future__ import (?:\([^()]*\))?[^\n]*\n?", re.MULTILINE)
@@ -179,8 +181,7 @@ class PythonGuest:
     """
 
     def __init__(self, is_metered: bool = False) -> None:
-        module = load_compiled(runtime_named("python"), is_metered)
-        self._prepared = Prepared(engine_for(is_metered), module, host_function)
+        self._latest = LatestCode(runtime_named("python"), host_function, is_metered)
         self._plans: dict[tuple[tuple[str, ...], str, str], _Plan] = {}
 
     def run(self, program: Program, limits: Limits) -> Execution:
@@ -255,35 +256,50 @@ class PythonGuest:
     def _call(
         self, program: Program, tests: Sequence[Test], limits: Limits
     ) -> tuple[_Session, Execution]:
-        """Run a program with split tests in a fresh instance."""
-        store = fresh_store(limits)
-        session = _Session(tests, limits, store)
-        try:
-            with store, deadline(store, limits.timeout_s):
-                session.instance = self._instantiate(store, limits, session)
-                exit_code, is_out_of_memory = _call_run(program, session)
-        except _Stop as stop:
-            return session, _limit(session, stop.status)
-        except _Left as left:
-            status: ExecutionStatus = "error" if left.code else "ok"
-            return session, session.cut_short(status, left.code, "")
-        except (WasmtimeError, Trap, OutOfBounds, NotOffered) as error:
-            return session, _stopped(session, error)
-        if not session.complete():
-            return session, _limit(session, session.tampering().status)
-        status = "memory" if is_out_of_memory else "error" if exit_code else "ok"
-        return session, session.execution(status, exit_code)
+        """Run a program with split tests in a fresh instance.
 
-    def _instantiate(self, store: Store, limits: Limits, session: _Session) -> Instance:
-        try:
-            return Instance(self._prepared, store, session)
-        except (WasmtimeError, Trap) as error:
-            if "exceeds memory limits" in str(error):
-                memory = limits.memory_bytes / 2**20
-                raise UsageError(f"Python does not start in {memory:g} MiB of memory") from error
-            if isinstance(error, Trap):
-                raise  # a limit was met before the program's first line
-            raise SandboxError(f"Python does not start: {error}") from error
+        A limit of time or stack that baseline code met is for optimised code to judge.
+        """
+        code = self._latest.code()
+        session, execution = _call_in(code, program, tests, limits)
+        met_limit = execution.status == "timeout" or execution.stderr.endswith(f"{_EXHAUSTED}\n")
+        if met_limit and self._latest.is_baseline(code):
+            return _call_in(self._latest.optimised(), program, tests, limits)
+        return session, execution
+
+
+def _call_in(
+    code: Prepared, program: Program, tests: Sequence[Test], limits: Limits
+) -> tuple[_Session, Execution]:
+    store = fresh_store(limits, code.engine)
+    session = _Session(tests, limits, store)
+    try:
+        with store, deadline(store, limits.timeout_s):
+            session.instance = _instantiate(code, store, limits, session)
+            exit_code, is_out_of_memory = _call_run(program, session)
+    except _Stop as stop:
+        return session, _limit(session, stop.status)
+    except _Left as left:
+        status: ExecutionStatus = "error" if left.code else "ok"
+        return session, session.cut_short(status, left.code, "")
+    except (WasmtimeError, Trap, OutOfBounds, NotOffered) as error:
+        return session, _stopped(session, error)
+    if not session.complete():
+        return session, _limit(session, session.tampering().status)
+    status = "memory" if is_out_of_memory else "error" if exit_code else "ok"
+    return session, session.execution(status, exit_code)
+
+
+def _instantiate(code: Prepared, store: Store, limits: Limits, session: _Session) -> Instance:
+    try:
+        return Instance(code, store, session)
+    except (WasmtimeError, Trap) as error:
+        if "exceeds memory limits" in str(error):
+            memory = limits.memory_bytes / 2**20
+            raise UsageError(f"Python does not start in {memory:g} MiB of memory") from error
+        if isinstance(error, Trap):
+            raise  # a limit was met before the program's first line
+        raise SandboxError(f"Python does not start: {error}") from error
 
 
 def _call_run(program: Program, session: _Session) -> tuple[int, bool]:
@@ -367,7 +383,7 @@ def _stopped(
     if code == TrapCode.OUT_OF_FUEL:
         return _limit(session, "timeout", f"ran out of fuel ({session.fuel})")
     if code == TrapCode.STACK_OVERFLOW:
-        return session.cut_short("error", 1, "RecursionError: the stack is exhausted")
+        return session.cut_short("error", 1, _EXHAUSTED)
     cause = str(error).splitlines()[-1].strip()
     return session.cut_short("error", 1, f"the sandbox stopped the program: {cause}")
 
