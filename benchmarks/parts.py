@@ -37,7 +37,8 @@ NO_DATA = "no data in ../shared/data"
 def sandbox(quick: bool) -> Iterator[Line]:
     """Programs in the WebAssembly sandboxes, and in subprocesses of this machine, a fresh one each,
     which isolate nothing. Reference solutions are counted beside those that pass outside, on
-    CPython 3.11 and Node 20, as recorded."""
+    CPython 3.11 and Node 20, as recorded. From `pip install` to the first verdicts:
+    `docs/results/first_verdict.md`."""
     rounds = 5 if quick else 21
     with RewardExecutor(timeout=30) as executor:
         for name, took in boxes.python_times(executor, rounds):
@@ -58,6 +59,8 @@ def sandbox(quick: bool) -> Iterator[Line]:
         yield Line(what, "a second", rates["at once"], "sandbox")
     for what, seconds in boxes.load_times(2 if quick else 5).items():
         yield Line(f"a fresh process: {what}", "ms", seconds * 1000, "sandbox")
+    for what, seconds in boxes.compile_times().items():
+        yield Line(f"a new machine: {what}", "s", seconds, "sandbox")
 
 
 def _beside(what: str, took: Mapping[str, float], peer: str) -> Line:
