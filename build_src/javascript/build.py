@@ -45,13 +45,16 @@ PRELUDE = (
     "modules.js",
     "process.js",
     "globals.js",
-    "encode.js",
+    "peer.js",
+    "runner.js",
+    "judge.js",
     "driver.js",
 )
 # The stack in the module's memory, in place of the package's own of 1 MiB, which 3,800 frames fill.
 # QuickJS raises RangeError past the limit. What is left below it is for C functions that do not
 # look at the limit. Pages that a program does not reach cost nothing.
 STACK_BYTES, STACK_LIMIT = 5 * 1024 * 1024, 4 * 1024 * 1024
+SCRATCH = 65536 + 1  # where the host puts texts for a moment
 # Kept as text, and compiled in a run that uses them: see `lazy` in modules.js.
 LAZY = ("url", "web", "intl")
 HOST_FUNCTIONS = (
@@ -62,23 +65,16 @@ HOST_FUNCTIONS = (
     "skip",
     "promiseState",
     "promiseResult",
-    "report",
+    "timers",
+    "exchange",
+    "script",
+    "settle",
+    "verdict",
+    "advance",
 )
 DRIVER = (
-    "ticks",
-    "next",
-    "caught",
-    "rejected",
-    "fail",
-    "flush",
-    "finish",
-    "lock",
-    "expose",
-    "arm",
-    "verdict",
-    "explain",
-    "offer",
-    "give",
+    *("ticks", "next", "due", "advance", "caught", "rejected", "fail", "flush", "finish"),
+    *("failed", "explain", "serve", "sync", "prepare", "judge", "note", "blame"),
 )
 KEEP = (
     "memory",
@@ -87,7 +83,6 @@ KEEP = (
     "wasm_free",
     "qjs_eval",
     "qjs_call",
-    "qjs_is_exception",
     "qjs_get_exception",
     "qjs_free_value",
     "qjs_get_float64",
@@ -245,23 +240,38 @@ def initialise(quickjs: Quickjs, prelude: str) -> dict[str, int]:
     known |= {"undefined": undefined, "arguments": arguments}
     known |= {"main_name": quickjs.string("main.js")[0], "test_name": quickjs.string("test.js")[0]}
     known["random_state"] = random_state(quickjs)
+    known["scratch"] = quickjs.call("wasm_malloc", SCRATCH)
+    known["exception_tag"] = exception_tag(quickjs)
     quickjs.call("qjs_run_gc")
     return known
 
 
-def clear_free_memory(quickjs: Quickjs) -> None:
-    """Zeroes what the allocator has free, so that the snapshot need not store it."""
-    pages = quickjs.memory.size(quickjs.store)
-    taken = []
-    for size in (PAGE, PAGE // 8, PAGE // 64, 256):
-        while True:
-            address = quickjs.call("wasm_malloc", size)
-            if not address or quickjs.memory.size(quickjs.store) > pages:
-                break
+def exception_tag(quickjs: Quickjs) -> int:
+    """What the second word of a value is if the call threw."""
+    source, length = quickjs.string("throw 1")
+    file_name, _ = quickjs.string("node:internal")
+    box = quickjs.call("qjs_eval", source, length, file_name, 0)
+    if not quickjs.call("qjs_is_exception", box):
+        raise SystemExit("an exception is no exception")
+    tag = int.from_bytes(quickjs.memory.read(quickjs.store, box + 4, box + 8), "little")
+    quickjs.call("qjs_free_value", quickjs.call("qjs_get_exception"))
+    return tag
+
+
+def fill_holes(quickjs: Quickjs) -> None:
+    """Takes the allocator's holes, so that what a run allocates lies together, after all else.
+
+    A run pays for each page of memory that it changes. The memory at the end is left free, and
+    zeroed, so that the snapshot need not store it.
+    """
+    end = quickjs.call("wasm_malloc", 4 * PAGE)
+    quickjs.call("wasm_free", end)
+    for size in (PAGE, 16384, 4096, 1024, 512, 256, 128, 96, 64, 48, 32, 16, 8):
+        while (address := quickjs.call("wasm_malloc", size)) < end:
             quickjs.memory.write(quickjs.store, bytes(size), address)
-            taken.append(address)
-    for address in reversed(taken):
         quickjs.call("wasm_free", address)
+    size = quickjs.memory.size(quickjs.store) * PAGE
+    quickjs.memory.write(quickjs.store, bytes(size - end - 4096), end + 64)
 
 
 def random_state(quickjs: Quickjs) -> int:
@@ -296,7 +306,7 @@ def build(wasm: bytes) -> bytes:
     constants = initialise(quickjs, prelude_source(Path(__file__).parent / "prelude"))
     if quickjs.stack_pointer() != stacks[-1].stop:
         raise SystemExit("the stack is not empty after the prelude")
-    clear_free_memory(quickjs)
+    fill_holes(quickjs)
     size = quickjs.memory.size(quickjs.store) * PAGE
     memory = quickjs.memory.read(quickjs.store, 0, size)
     for stack in stacks:  # what dead stack frames left behind

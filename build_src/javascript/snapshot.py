@@ -127,6 +127,26 @@ def _loop_over_jobs(is_pending: int, execute: int) -> bytes:
     return _unsigned(len(code)) + code
 
 
+def _answer(new_string: int, call: int, free: int, text_of: int, exception_tag: int) -> bytes:
+    """The body of `answer(function, text, size, out) -> i32`: call a function with a text.
+
+    Returns the address of the text that it returned, or 0 if it threw; the size is put at out + 8.
+    """
+    function, text, size, out, box, result = (bytes([0x20, n]) for n in range(6))
+    keep_box, keep_result = bytes([0x21, 4]), bytes([0x21, 5])
+    run, one = bytes([_CALL]), bytes([I32_CONST, 1])
+    code = bytes([1, 2, _I32])  # two local variables
+    code += text + size + run + _unsigned(new_string) + keep_box
+    code += out + box + bytes([0x36, 2, 0])  # store
+    code += function + function + one + out + run + _unsigned(call) + keep_result
+    code += box + run + _unsigned(free)
+    code += result + bytes([0x28, 2, 4, I32_CONST]) + signed(exception_tag)  # load
+    code += bytes([0x46, 0x04, 0x40, I32_CONST, 0, 0x0F, _END])  # if equal: return 0
+    code += result + out + bytes([I32_CONST, 8, 0x6A]) + run + _unsigned(text_of) + keep_box
+    code += result + run + _unsigned(free) + box + bytes([_END])
+    return _unsigned(len(code)) + code
+
+
 def _constant(value: int) -> bytes:
     return bytes([_I32, 0, I32_CONST]) + signed(value) + bytes([_END])
 
@@ -168,8 +188,9 @@ def snapshot(
 ) -> bytes:
     """The module whose instances start with `memory` and with the stack at `stack_pointer`.
 
-    Of its exports those named in `keep` stay. `drain` is added, which runs all pending jobs, and an
-    immutable i32 global for each of `constants`.
+    Of its exports those named in `keep` stay. `drain` is added, which runs all pending jobs,
+    `answer`, which calls a function with a text, and an immutable i32 global for each of
+    `constants`.
     """
     parts = dict(_sections(module))  # a module has one section of each kind that we read
     if _START in parts:
@@ -182,10 +203,19 @@ def snapshot(
 
     kept = [exports[name] for name in keep]
     kept.append(Export("drain", _KIND_FUNCTION, imported + defined))
+    kept.append(Export("answer", _KIND_FUNCTION, imported + defined + 1))
+    answer = _answer(
+        exports["qjs_new_string"].index,
+        exports["qjs_call"].index,
+        exports["qjs_free_value"].index,
+        exports["qjs_get_string_len"].index,
+        constants["exception_tag"],
+    )
+    answer_type = _type_of(parts[_FUNCTION], exports["qjs_call"].index - imported)
     kept += [Export(name, _KIND_GLOBAL, 1 + n) for n, name in enumerate(sorted(constants))]
     segments = _segments(memory)
     replaced = {
-        _FUNCTION: _appended(parts[_FUNCTION], [_unsigned(drain_type)]),
+        _FUNCTION: _appended(parts[_FUNCTION], [_unsigned(drain_type), _unsigned(answer_type)]),
         _MEMORY: b"\1\0" + _unsigned(len(memory) // PAGE),
         _GLOBAL: _globals(parts[_GLOBAL], stack_pointer, [constants[n] for n in sorted(constants)]),
         _EXPORT: _vector(
@@ -195,7 +225,7 @@ def snapshot(
             ]
         ),
         _DATA_COUNT: _unsigned(len(segments)),
-        _CODE: _appended(parts[_CODE], [_loop_over_jobs(pending.index, execute.index)]),
+        _CODE: _appended(parts[_CODE], [_loop_over_jobs(pending.index, execute.index), answer]),
         _DATA: _vector(segments),
     }
     written = bytearray(b"\0asm\1\0\0\0")

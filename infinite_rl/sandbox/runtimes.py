@@ -94,7 +94,7 @@ class Runtime:
 
 
 _GUESTS = "infinite_rl.sandbox"
-_JAVASCRIPT = "e20414814cf76b602bc9d4a827787545d1e4fd2b4444d8410dc6447db3474837"
+_JAVASCRIPT = "67031f17cbef34c56ba745fb72e1d3a499eeed0747522efc5cec8353a45b19bd"
 # fmt: off
 RUNTIMES: tuple[Runtime, ...] = (
     Runtime("python", ("py", "python3"), "python.wasm", "",

@@ -40,7 +40,7 @@ def calls(*outputs: Any, entry: str = "f", args: Any = ()) -> dict[str, Any]:
     }
 
 
-# --- tests for a runner that is not there
+# --- tests for a runner
 
 MOCHA = "describe('f', () => { it('doubles', () => { require('assert').equal(f(2), 4) }) })"
 RUNNERS = [
@@ -49,22 +49,27 @@ RUNNERS = [
     "import { test, expect } from '@jest/globals'; test('f', () => expect(f(2)).toBe(4))",
     "test('f', () => { expect(f(2)).toBe(4) })",
     "expect(f(2)).toBe(4)",
+    "test.each([[2, 4], [3, 6]])('f(%i)', async (x, y) => { expect(await f(x)).toBe(y) })",
+    "it('waits', (done) => { setTimeout(() => { expect(f(2)).toEqual(4); done() }, 10) })",
+    "const g = jest.fn(f); test('is called', () => { [2].map((x) => g(x)); "
+    "expect(g).toHaveBeenCalledWith(2); expect(g.mock.results[0].value).toBe(4) })",
+    "const { test, mock } = require('node:test'); test('f', async (t) => { "
+    "await t.test('inner', () => { require('assert').equal(f(2), 4) }) })",
+    "let x; beforeEach(() => { x = f(1) }); it('has a hook', () => { expect(x).toBe(2) })",
 ]
 
 
-def check_runner_is_told(score: RewardFunctionScore) -> None:
-    assert score.status == "unscored"
-    assert "cannot run: they are written for" in score.error_msg
-
-
 @pytest.mark.parametrize("test", RUNNERS)
-def test_tests_for_a_runner_fail_no_program(test: str) -> None:
-    for code in (DOUBLE["javascript"], "function f(x) { return 3; }", "f(", "("):
-        check_runner_is_told(judge(code, {"tests": [test]}, "javascript"))
-    for fence in ("javascript",) if test in RUNNERS[-1:] else ("javascript", ""):  # Python, too
-        for language in ("javascript", None):
-            score = judge(DOUBLE["javascript"], {"tests": test}, language, fence)
-            check_runner_is_told(score)
+def test_tests_for_a_runner_are_run(test: str) -> None:
+    assert judge(DOUBLE["javascript"], {"tests": [test]}, "javascript").passed
+    for code in ("function f(x) { return 3; }", "f(", "("):
+        assert judge(code, {"tests": [test]}, "javascript").status == "failed"
+
+
+def test_tests_for_a_runner_that_is_not_there_fail_no_program() -> None:
+    for code in (DOUBLE["javascript"], "f("):
+        score = judge(code, {"tests": ["require('ava')('f', (t) => t.is(f(2), 4))"]}, "javascript")
+        assert score.status == "unscored" and "they are written for ava" in score.error_msg
 
 
 # --- the program as a module

@@ -91,7 +91,7 @@ class Group(NamedTuple):
     """Programs, the first of them right, then tests, then a line for each program.
 
     1 is for a test that passes in Node, 0 for one that fails, ! for one that passes in Node and
-    fails here, because it asks an object that the program made for its opinion.
+    fails here, because it asks an object that the program made for a number.
     """
 
     programs: list[str]

@@ -9,11 +9,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_rl.sandbox.javascript.values import NotJson, read_value
 from infinite_rl.sandbox.json_values import same_json, shown_json
 from infinite_rl.sandbox.python.values import Opaque
 from tests.support.labelled import assert_none
@@ -77,32 +75,3 @@ def test_a_deep_or_large_value_is_compared_and_shown_without_a_stack() -> None:
     assert same_json(deep, deep)
     assert len(shown_json(list(range(10**6)))) < 200
     assert shown_json({"a": [1.5, NAN, "é"]}) == '{"a": [1.5, NaN, "é"]}'
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ('[["n","-0"]]', -0.0),
-        ('[["n","-Infinity"]]', -INF),
-        ("[9007199254740992]", 2**53),
-        ("[123456789012345680000]", 123456789012345680000.0),
-        ('[["o",null,["a",["a",1,[1],[],["k","Array.prototype"]]],null]]', {"a": [1]}),
-    ],
-)
-def test_a_value_of_javascript_is_read(text: str, value: Any) -> None:
-    read = read_value(text)
-    assert (read, type(read)) == (value, type(value))
-
-
-def test_what_holds_one_list_in_two_places_is_read_and_never_too_large_a_value() -> None:
-    ones = '["a",1,[1],[],["k","Array.prototype"]]'
-    assert read_value(f'[["a",2,[{ones},["r",1]],[],["k","Array.prototype"]]]') == [[1], [1]]
-    with pytest.raises(NotJson, match="holds itself"):
-        read_value('[["a",1,[["r",0]],[],["k","Array.prototype"]]]')
-    text, count = ones, 0
-    for _ in range(40):  # two to the power of forty parts
-        text, count = f'["a",2,[{text},["r",{{}}]],[],["k","Array.prototype"]]', count + 1
-    for number in range(count, 0, -1):
-        text = text.replace("{}", str(number), 1)
-    with pytest.raises(NotJson, match="too large"):
-        read_value(f"[{text}]")

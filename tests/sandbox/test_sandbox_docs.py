@@ -310,9 +310,9 @@ def test_verdict_unscored(language: str) -> None:
     ):
         answer = f"<answer>{code[language]}</answer>"
         assert reward.compute_reward(answer, {"tests": [tests]}, language=language).status == status
-    jest = {"tests": ["test('f', () => { expect(f(1)).toBe(2) })"]}
+    ava = {"tests": ["require('ava')('f', (t) => { t.is(f(1), 2) })"]}
     answer = f"<answer>{right['javascript']}</answer>"
-    assert reward.compute_reward(answer, jest, language="javascript").status == "unscored"
+    assert reward.compute_reward(answer, ava, language="javascript").status == "unscored"
 
 
 def test_verdict_vacuous() -> None:

@@ -31,7 +31,9 @@ function makeAssert(strictOnly) {
     };
     const ok = (...values) => {
         if (values.length === 0) failWith(undefined, true, undefined, '==', 'No value argument passed to `assert.ok()`');
-        if (!values[0]) failWith(values[0], true, values[1], '==', 'The expression evaluated to a falsy value');
+        if (values[0]) return;
+        const line = lineOfTest();
+        failWith(values[0], true, values[1], '==', `The expression evaluated to a falsy value${line === '' ? '' : `:\n\n  ${line}\n`}`);
     };
     const assert = (...values) => apply(ok, undefined, values);
     const looselyEqual = (a, b) => a == b || (a !== a && b !== b);

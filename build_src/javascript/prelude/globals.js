@@ -198,7 +198,11 @@ require.resolve = (name) => name;
 // What `import(name)` and `import.meta` are rewritten to.
 hide(require, 'import', async (name) => {
     const made = require(toText(name));
-    return { __proto__: null, ...made, default: made.default ?? made };
+    const names = getOwnPropertyNames(made); // also those that a program does not export
+    const whole = { __proto__: null };
+    for (let i = 0; i < names.length; i++) whole[names[i]] = made[names[i]];
+    whole.default = made.default ?? made;
+    return whole;
 });
 hide(require, 'meta', { dirname: '/', filename: '/main.js', url: 'file:///main.js' });
 

@@ -22,10 +22,11 @@ class StringDecoder {
     end(bytes) { return (bytes === undefined ? '' : this.write(bytes)) + (this.#decoder?.decode() ?? ''); }
 }
 
+const assertModule = makeAssert(false);
 const makers = {
     __proto__: null,
-    assert: () => makeAssert(false),
-    'assert/strict': () => makeAssert(true),
+    assert: () => assertModule,
+    'assert/strict': () => assertModule.strict,
     util: makeUtil,
     events: makeEvents,
     fs: makeFs,
@@ -54,7 +55,8 @@ const makers = {
     }),
 };
 let loaded = new PrimordialMap();
-let ownModule; // the program itself, once its tests may require it
+const runners = { __proto__: null }; // modules that tests alone have
+let ownModule; // the program, for its tests
 
 function require(name) {
     if (typeof name !== 'string') {
@@ -63,13 +65,14 @@ function require(name) {
     }
     if (ownModule !== undefined && patternTest(/^\.\.?\//, name)) return ownModule.exports;
     const plain = startsWith(name, 'node:') ? slice(name, 5) : name;
-    if (makers[plain] === undefined) {
+    const maker = makers[plain] ?? (ownModule === undefined ? undefined : runners[plain]);
+    if (maker === undefined) {
         const error = new PrimordialError(`Cannot find module '${name}'\nRequire stack:\n- /main.js`);
         coded(error, 'MODULE_NOT_FOUND');
         error.requireStack = ['/main.js'];
         throw error;
     }
-    if (!mapHas(loaded, plain)) mapSet(loaded, plain, makers[plain]());
+    if (!mapHas(loaded, plain)) mapSet(loaded, plain, maker());
     return mapGet(loaded, plain);
 }
 
@@ -256,6 +259,7 @@ class EventEmitter {
     }
 
     emit(event, ...values) {
+        if (event !== 'error' && !hasOwn(this, '_events')) return false;
         const all = arraySlice(listenersOf(this, event));
         if (all.length === 0 && event === 'error') {
             if (isObject(values[0]) && isError(values[0])) throw values[0];

@@ -59,10 +59,10 @@ function makeConsole() {
         assert: (condition, ...values) => {
             if (condition) return;
             failedAssertions++;
-            const text = values.length > 0 ? apply(format, undefined, values) : '';
+            const text = values.length > 0 ? apply(format, undefined, values) : lineOfTest();
             const shown = text === '' ? 'Assertion failed' : `Assertion failed: ${text}`;
             if (failedAssertions === 1) firstFailure = shown;
-            err('%s', shown);
+            if (!isJudge) err('%s', shown);
         },
         clear: () => {},
         count: (name) => out(`${label(name)}: ${count(name, (mapGet(counts, label(name)) ?? 0) + 1)}`),

@@ -50,6 +50,7 @@ class Timeout {
 class Immediate extends Timeout {}
 
 function enqueue(task) {
+    if (queue.length === 0) host.timers();
     hide(task, 'due', clock + task.delay);
     let at = queue.length;
     while (at > 0 && (queue[at - 1].due > task.due || (queue[at - 1].due === task.due && queue[at - 1].late > task.late))) at--;
@@ -105,7 +106,10 @@ function clearTimeout(task) {
     }
 }
 
-const nextTick = (callback, ...values) => { push(ticks, [checked(callback), values]); };
+const nextTick = (callback, ...values) => {
+    if (ticks.length === 0) host.timers();
+    push(ticks, [checked(callback), values]);
+};
 
 function runTicks() {
     while (ticks.length > 0) {
@@ -143,3 +147,8 @@ function runNext() {
     runTicks();
     return true;
 }
+
+// While there are two sides, the host asks both for their next task: -1 for one that is due at once,
+// Infinity for none.
+const nextDue = () => (ticks.length > 0 ? -1 : isAnyAwaited() ? queue[0].due : Infinity);
+const advance = (to) => { clock = max(clock, to); };

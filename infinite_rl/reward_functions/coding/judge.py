@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
-from ...sandbox.javascript.modules import REQUIRES_PROGRAM
 from ...types import Execution
 from ..reward_function import BadReference
 from .calls import WrongLanguage
@@ -239,16 +238,12 @@ def _of_solution(tests: Tests, code: str, language: str) -> Tests:
 def _as_run(tests: Tests, language: str) -> Tests:
     """The tests as an executor takes them.
 
-    A method that is checked gets the name of a function. A JavaScript setup that requires the
-    program runs in each test, since it is part of the program's own script.
+    A method that is checked gets the name of a function.
     """
     owner, method = split_method(tests.entry_point)
     if language == "javascript":
         if owner:
             tests = replace(tests, entry_point=f"((o) => o.{method}.bind(o))(new {owner}())")
-        if REQUIRES_PROGRAM.search(tests.setup):
-            texts = tuple(f"{tests.setup}\n{test}" for test in tests.tests)
-            tests = replace(tests, tests=texts, setup="")
     elif owner:
         setup = f"{tests.setup}\n__candidate__ = {tests.entry_point}"
         tests = replace(tests, setup=setup, entry_point="__candidate__")

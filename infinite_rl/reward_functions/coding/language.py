@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import TypeAlias
 
 from ...errors import UnknownName
-from ...sandbox.javascript.runners import files_of, runner_of
+from ...sandbox.javascript.runners import files_of, missing_runner
 from ...sandbox.runtimes import language_of, runtime_named
 from ..reward_function import BadReference
 from .calls import call_tests
@@ -80,11 +80,11 @@ def in_language(reference: Reference, language: str) -> Runnable:
     if isinstance(reference, ReferenceCode):
         return replace(reference, language=reference.language or language)
     if isinstance(reference, Tests) and language == "javascript":
-        for test in reference.tests:
-            if runner := runner_of(test, reference.setup, (reference.entry_point,)):
-                raise BadReference(f"the tests cannot run: they are written for {runner}")
+        texts = (reference.setup, *reference.tests)
+        if runner := next(filter(None, map(missing_runner, texts)), ""):
+            raise BadReference(f"the tests cannot run: they are written for {runner}")
         names = {"solution", "main", PurePosixPath(reference.file).stem} - {""}
-        for path in chain.from_iterable(map(files_of, (reference.setup, *reference.tests))):
+        for path in chain.from_iterable(map(files_of, texts)):
             if PurePosixPath(path).stem not in names:
                 raise BadReference(
                     f"the tests cannot run: there is no file {quote(path)}, but ./solution, "

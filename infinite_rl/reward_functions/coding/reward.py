@@ -78,7 +78,7 @@ class CodingRewardFunction(RewardFunction):
     """
 
     name = "coding"
-    version = "4"
+    version = "5"
 
     def __init__(
         self,

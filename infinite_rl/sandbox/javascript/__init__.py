@@ -1,8 +1,9 @@
-"""JavaScript in the sandbox. The program and its tests run in the guest; the host compares values.
+"""JavaScript in the sandbox: a program in one instance of QuickJS, its tests in another.
 
-1. tokens, modules, runners  scan the source: tokens, imports as scripts, which runner tests need
-2. tests                     splits each assertion: expressions for the guest, values for the host
-3. guest, machine            run program, setup and expressions in one instance of QuickJS
-4. values                    reads the values that the expressions reported
-5. verdicts                  judges them on the host, out of the program's reach
+tokens, modules  scan the source: tokens, imports as scripts
+names, runners   what the tests name: the program's functions, those of a test runner
+machine          one instance: values, calls, texts
+guest            runs the program, then its tests, and passes messages between the two
+
+What the two say to each other is in `build_src/javascript/prelude/peer.js`.
 """

@@ -1,23 +1,29 @@
 """The JavaScript guest: QuickJS with a prelude that prints and behaves as Node does.
 
-The build of the WebAssembly module and the prelude are in `build_src/javascript/`.
+The program runs in one instance, its tests in another, which the program never enters: nothing that
+it does to its own interpreter can change what a test finds. The two talk through messages, which
+the host passes on. The build of the WebAssembly module and the prelude are in
+`build_src/javascript/`.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import os
-import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cached_property
+from typing import Any
 
-from wasmtime import Trap, TrapCode, WasmtimeError
+from wasmtime import Store, Trap, TrapCode, WasmtimeError
 
 from ...types import Execution, ExecutionStatus, Program, TestResult
 from ..compiled import load_compiled
 from ..engine import Code, deadline, deadline_ticks, engine_for, fresh_store, shielded
 from ..instance import HostFunction, OutOfBounds, Prepared
+from ..json_values import same_json, shown_json
 from ..runtimes import (
     FUEL_EPOCH_NS,
     FUEL_PER_NS,
@@ -28,9 +34,8 @@ from ..runtimes import (
     too_long,
 )
 from .machine import ASYNC_SCRIPT, GLOBAL_SCRIPT, Machine, OutOfMemory, exported_numbers
-from .modules import as_script, lending
-from .tests import TestReading, read_call, read_test
-from .verdicts import Ended, ReportedAssertion, Returned, Verdicts
+from .modules import as_script
+from .names import names_of
 
 _RECOVERY_S = 0.1  # to read buffered output after a trap
 _UNSETTLED = 13  # Node's exit code if a top-level await never ends
@@ -38,8 +43,8 @@ _FIRST_S, _FIRST_FUEL = 10.0, 10**6  # for the first instance, which only reads 
 _RECOVERY_FUEL = 10**8
 _MEMORY_SLACK = 1024 * 1024
 _REPORT_ROOM = 8 * 1024 * 1024
-_REPORT_CHARS = 16_000_000  # of all values that one test reports
-_REPORT_COST = 100  # added to the characters of each report
+_DEEPEST = 100  # calls from one side into the other and back, one inside the other
+_MESSAGE_CHARS = 2000
 _EBADF = 8
 
 
@@ -49,15 +54,13 @@ class JavaScriptGuest:
     Timers do not wait: time jumps to the next one. A failed `console.assert` makes the run an
     error. Static `import` and `export` are rewritten (see `as_script`), so a module's top-level
     names stay visible to its tests. Tests also see what a program puts into `module.exports`: by
-    name, and as `require('./anything')`. With tests, `console`, `JSON` and `require` are fixed
-    before the program runs. Raises `RuntimeMissing` if the module was not built.
+    name, and as `require('./anything')`. Raises `RuntimeMissing` if the module was not built.
     """
 
     def __init__(self, is_metered: bool = False) -> None:
         code = Code.METERED if is_metered else Code.OPTIMISED  # small: compiled in half a second
         module = load_compiled(runtime_named("javascript"), code)
         self._prepared = Prepared(engine_for(code), module, _host_function)
-        self._verdicts = Verdicts()
         self._constants = shielded(lambda: self._first_instance(is_metered))
 
     def run(self, program: Program, limits: Limits) -> Execution:
@@ -70,36 +73,20 @@ class JavaScriptGuest:
         return JavaScriptGuest(is_metered=True)
 
     def _run(self, program: Program, limits: Limits) -> Execution:
-        started = time.monotonic()
-        run = self._in_instance(program, limits, _Run.start)
-        if run is None:  # the memory limit is too small for the engine itself
-            return Execution("", "out of memory\n", 1, "memory")
-        tests = self._verdicts.results(
-            run.ended, lambda assertions: self._judge(assertions, limits)
-        )
-        return run.execution(time.monotonic() - started, tests)
-
-    def _judge(self, assertions: Sequence[ReportedAssertion], limits: Limits) -> Sequence[str]:
-        """Return why each assertion fails, or "", judged in an instance without a program.
-
-        Shorter than `assertions` if a limit was met.
-        """
-        messages: list[str] = []
-        self._in_instance(Program(""), limits, lambda run: run.judge(assertions, messages))
-        return messages
-
-    def _in_instance(
-        self, program: Program, limits: Limits, work: Callable[[_Run], None]
-    ) -> _Run | None:
         store = fresh_store(limits, self._prepared.engine)
         with deadline(store, limits.timeout_s):
-            run = _Run(program, limits)
+            run = _Run(program, limits, store)
             try:
-                run.machine = Machine(self._prepared, store, run, self._constants)
-            except WasmtimeError:
-                return None
-            work(run)
-        return run
+                run.start(self._side)
+            except WasmtimeError:  # the memory limit is too small for the engine itself
+                return Execution("", "out of memory\n", 1, "memory")
+        return run.execution()
+
+    def _side(self, run: _Run) -> _Side:
+        side = _Side(run)
+        side.machine = Machine(self._prepared, run.store, side, self._constants)
+        side.machine.seed(run.limits.seed)
+        return side
 
     def _first_instance(self, is_metered: bool) -> Mapping[str, int]:
         limits = Limits(timeout_s=_FIRST_S, fuel=_FIRST_FUEL if is_metered else None)
@@ -110,7 +97,7 @@ class JavaScriptGuest:
 
 def _host_function(_interface: str, name: str) -> HostFunction:
     """Return the host function for an import of the module; WASI calls without one fail."""
-    function: HostFunction | None = getattr(_Run, f"on_{name}", None)
+    function: HostFunction | None = getattr(_Side, f"on_{name}", None)
     return function or (lambda *_arguments: _EBADF)
 
 
@@ -122,83 +109,162 @@ _ENDS = (_Stopped, OutOfMemory, OutOfBounds, Trap, WasmtimeError)  # of a run th
 
 
 class _Run:
-    """One program in one instance. The `on_` methods answer calls from the guest."""
+    """One program with its tests: what was printed, how it ended."""
 
-    machine: Machine  # set once there is one
-
-    def __init__(self, program: Program, limits: Limits) -> None:
-        self._program = program
-        self._limits = limits
+    def __init__(self, program: Program, limits: Limits, store: Store) -> None:
+        self.program, self.limits, self.store = program, limits, store
+        self.tests: list[TestResult] = []
+        self.skipped_ns = 0  # time that timers jumped over
         self._output: dict[int, list[str]] = {1: [], 2: []}
         self._room = limits.output_chars
         self._status: ExecutionStatus = "ok"
         self._exit_code = 0
         self._began_ns = time.time_ns() if limits.fuel is None else FUEL_EPOCH_NS
         self._started_ns = time.monotonic_ns()
-        self._skipped_ns = 0  # time that timers jumped over
-        self._rejected: dict[int, tuple[int, int]] = {}  # unhandled promises, by identity
-        self.ended: list[Ended | Returned] = []  # one per finished test
-        self._reports: list[str] = []  # of the running test
-        self._report_room = _REPORT_CHARS
+        self._sides: list[_Side] = []
 
-    # --- the program, step by step ---------------------------------------------------------------
+    def start(self, new_side: Callable[[_Run], _Side]) -> None:
+        """Run the program and its tests, and store the outcome for `execution`.
 
-    def start(self) -> None:
-        """Run the program and its tests, and store the outcome for `execution`."""
-        self.machine.seed(self._limits.seed)
+        Raises `WasmtimeError` if there is no memory for an instance.
+        """
+        side = new_side(self)
+        self._sides.append(side)
         try:
-            if self._program.tests:
-                self._judge()
-            elif self._run_code():
-                code = self.machine.drive("finish")
-                if code is None:
-                    self._report(self.machine.exception())
-                else:
-                    self._exited(self.machine.number(code))
+            if not side.run_code():
+                return
+            if not self.program.tests:
+                side.finish()
+            elif side.machine.number(side.machine.drive("failed") or 0) > 0:
+                self.error("the program's own assertions failed", 1)
+                side.machine.drive("flush")
+            else:
+                self._judge(side, new_side)
         except _Stopped:
             return
         except OutOfMemory:
             self._out_of_memory()
         except (Trap, WasmtimeError, OutOfBounds) as trap:
-            self._recover()
+            for each in self._sides:
+                each.recover()
             self._explain(trap)
 
-    def judge(self, assertions: Sequence[ReportedAssertion], messages: list[str]) -> None:
-        """Append to `messages` why each assertion fails, or "", as far as the limits allow."""
-        with suppress(*_ENDS):
-            self.machine.drive("arm")
-            for assertion in assertions:
-                messages.append(self._answer(assertion))
+    def _judge(self, side: _Side, new_side: Callable[[_Run], _Side]) -> None:
+        judge = new_side(self)
+        self._sides.append(judge)
+        side.other, judge.other, judge.is_judge = judge, side, True
+        side.machine.drive("flush")
+        judge.run_tests()
 
-    def _answer(self, assertion: ReportedAssertion) -> str:
-        machine = self.machine
-        if machine.drive("give", machine.new_string(assertion.values)) is None:
-            return self._message(machine.drive("explain", machine.exception()))
-        message = self._ended(machine.evaluate(assertion.script, "test_name", GLOBAL_SCRIPT))
-        machine.drive("arm")
-        return message
-
-    def execution(self, duration_s: float, tests: tuple[TestResult, ...]) -> Execution:
+    def execution(self) -> Execution:
         """Return the execution with its test results."""
         out, err = (_whole("".join(self._output[n])) for n in (1, 2))
-        return Execution(out, err, self._exit_code, self._status, duration_s, tests)
+        duration = (time.monotonic_ns() - self._started_ns) / 1e9
+        return Execution(out, err, self._exit_code, self._status, duration, tuple(self.tests))
 
-    def _run_code(self) -> bool:
+    def now_ns(self, *, is_day: bool) -> int:
+        """Return the nanoseconds since the start, or since 1970: by the clock or by the fuel."""
+        if self.limits.fuel is None:
+            passed = time.monotonic_ns() - self._started_ns
+        else:
+            passed = (self.limits.fuel - self.store.get_fuel()) // FUEL_PER_NS
+        return passed + self.skipped_ns + (self._began_ns if is_day else 0)
+
+    def write(self, descriptor: int, text: str) -> None:
+        """Keep what a side prints. Raises `_Stopped` past the limit."""
+        self._output[descriptor].append(text[: self._room])
+        self._room -= len(text)
+        if self._room < 0:
+            self._room = 0
+            self.error(
+                f"output longer than {self.limits.output_chars} characters", STOPPED, "output"
+            )
+            raise _Stopped
+
+    def exited(self, code: float) -> None:
+        """Keep the exit code of a program that ended by itself."""
+        self._exit_code = int(code) % 256 if code == code and abs(code) < 2**53 else 1
+        self._status = "error" if self._exit_code else "ok"
+
+    def error(self, reason: str, exit_code: int = 1, status: ExecutionStatus = "error") -> None:
+        """Say why the program did not end well."""
+        self._status, self._exit_code = status, exit_code
+        self._output[2].append(f"{reason}\n")
+
+    def report(self, side: _Side, error: int) -> None:
+        """Report an error that the program did not catch."""
+        self._status, self._exit_code = "error", 1
+        was_full = self._is_full()
+        # The report needs memory too, and the program no longer runs.
+        self.store.set_limits(memory_size=self.limits.memory_bytes + _REPORT_ROOM)
+        box = side.machine.drive("fail", error)
+        kind = 0 if box is None else side.machine.number(box)
+        if kind == 1:
+            self._status = "memory"
+        elif was_full and (box is None or kind == 2):
+            self._out_of_memory()
+        elif box is None:
+            self.error("Error: its report failed")
+
+    def _is_full(self) -> bool:
+        nearly = self.limits.memory_bytes - _MEMORY_SLACK
+        return any(side.machine.memory_size() > nearly for side in self._sides)
+
+    def _out_of_memory(self) -> None:
+        self.error("InternalError: out of memory", 1, "memory")
+
+    def _explain(self, trap: Trap | WasmtimeError | OutOfBounds) -> None:
+        code = trap.trap_code if isinstance(trap, Trap) else None
+        if code == TrapCode.INTERRUPT:
+            self.error(f"timed out after {self.limits.timeout_s:g} s", STOPPED_FOR_TIME, "timeout")
+        elif code == TrapCode.OUT_OF_FUEL:
+            self.error(f"ran out of fuel ({self.limits.fuel})", STOPPED_FOR_TIME, "timeout")
+        elif code == TrapCode.STACK_OVERFLOW:
+            self.error("RangeError: Maximum call stack size exceeded")
+        elif self._is_full():
+            self._out_of_memory()
+        else:
+            self.error(f"the JavaScript engine stopped: {str(trap).splitlines()[-1].strip()}")
+
+
+class _Side:
+    """One of a run's two interpreters. The `on_` methods answer calls from the guest."""
+
+    machine: Machine  # set once there is one
+
+    def __init__(self, run: _Run) -> None:
+        self.run = run
+        self.other: _Side | None = None  # while tests run
+        self.is_judge = False
+        self._rejected: dict[int, tuple[int, int]] = {}  # unhandled promises, by identity
+        self._exchanges = self._depth = 0
+        self._has_timers = self._has_tasks = self._has_failed = False
+
+    # --- the program ------------------------------------------------------------------------------
+
+    def run_code(self) -> bool:
         """Run the program to its end. If it fails, report the error and return False."""
-        setup = f"\n{self._program.setup}" if self._program.setup else ""
-        code = as_script(self._program.code + setup)
+        code = as_script(self.run.program.code)
         flags = ASYNC_SCRIPT if "await" in code else GLOBAL_SCRIPT
         box = self.machine.evaluate(code, "main_name", flags)
-        error = self.machine.exception() if box is None else self._run_tasks(is_listening=True)
+        error = self.machine.exception() if box is None else self._run_tasks()
         while error is not None:
             if not self._is_caught("caught", error):
-                self._report(error)
+                self.run.report(self, error)
                 return False
-            error = self._run_tasks(is_listening=True)
+            error = self._run_tasks()
         if box is not None and flags == ASYNC_SCRIPT and self.machine.is_pending(box):
-            self._error("Warning: Detected unsettled top-level await", _UNSETTLED)
+            self.run.error("Warning: Detected unsettled top-level await", _UNSETTLED)
             return False
         return True
+
+    def finish(self) -> None:
+        """End a program without tests."""
+        code = self.machine.drive("finish")
+        if code is None:
+            self.run.report(self, self.machine.exception())
+        else:
+            self.run.exited(self.machine.number(code))
 
     def _is_caught(self, event: str, *values: int) -> bool:
         """Whether the program handles its errors. A listener that throws handles nothing."""
@@ -208,11 +274,10 @@ class _Run:
             return False
         return self.machine.number(answer) == 1
 
-    def _run_tasks(self, is_listening: bool = False) -> int | None:
+    def _run_tasks(self) -> int | None:
         """Run promises and timers until none is left. Return the error that stopped them, if any.
 
-        With `is_listening`, a program that listens for unhandled rejections gets them; it never
-        gets those of its tests, which it could silence.
+        A program that listens for unhandled rejections gets them.
         """
         machine = self.machine
         more = machine.drive("ticks")
@@ -222,130 +287,142 @@ class _Run:
             if self._rejected:
                 promise, reason = next(iter(self._rejected.values()))
                 self._rejected.clear()
-                if not is_listening or not self._is_caught("rejected", reason, promise):
+                if not self._is_caught("rejected", reason, promise):
                     return reason
             more = machine.drive("next")
             if more is not None and machine.number(more) == 0:
                 return None
         return machine.exception()
 
-    def _judge(self) -> None:
-        """Run the program, then each test as a separate script, and store one result per test."""
-        machine = self.machine
-        machine.drive("lock")
-        if not self._run_code():
-            return
-        if machine.drive("expose") is None:
-            self._report(machine.exception())
-            return
-        failed = machine.drive("arm")
-        if failed is None or machine.number(failed) > 0:
-            self._error("the program's own assertions failed", 1)
-            machine.drive("flush")
-            return
-        if script := lending((self._program.setup, *self._program.tests)):
-            self._ended(machine.evaluate(script, "test_name", GLOBAL_SCRIPT))
-            machine.drive("arm")
-        for number, test in enumerate(self._program.tests):
-            self._reports = []
-            self._report_room = _REPORT_CHARS
-            if self._program.expected:
-                value = self._program.expected[number]
-                message = self._test(read_call(test))
-                self.ended.append(Returned(test, value, message, self._reports))
-            else:
-                reading = read_test(test, self._program.entry_point, self._program.setup)
-                self.ended.append(Ended(reading, self._test(reading), self._reports))
-            machine.drive("arm")
-
-    def _test(self, test: TestReading) -> str:
-        """Return why the test fails in the program's instance, or ""."""
-        machine = self.machine
-        entry = self._program.entry_point
-        call = f"\n;check({entry});" if entry else ""
-        reporter = ""
-        if test.assertions:
-            name = f"${secrets.token_hex(16)}"
-            if machine.drive("offer", machine.new_string(name)) is None:
-                return self._message(machine.drive("explain", machine.exception()))
-            reporter = f"const {test.reporter} = {name}();"
-        # A block: each test may declare `const assert` again.
-        source = f"{{{reporter}{test.source}\n{call}}}"
-        flags = ASYNC_SCRIPT if "await" in test.source else GLOBAL_SCRIPT
-        message = self._ended(machine.evaluate(source, "test_name", flags))
-        return message if self._report_room >= 0 else "the test computed too much to be judged"
-
-    def _ended(self, box: int | None) -> str:
-        """Return why a script with the result `box` failed after all its tasks ended, or ""."""
-        machine = self.machine
-        error = machine.exception() if box is None else self._run_tasks()
-        message = None
-        if error is not None:
-            message = machine.drive("explain", error)
-        elif box is not None:
-            message = machine.drive("verdict", box)
-            if message is None:
-                message = machine.drive("explain", machine.exception())
-        machine.drive("flush")
-        return self._message(message)
-
-    def _message(self, box: int | None) -> str:
-        return "the test failed" if box is None else self.machine.text(box)
-
-    # --- ends ------------------------------------------------------------------------------------
-
-    def _exited(self, code: float) -> None:
-        self._exit_code = int(code) % 256 if code == code and abs(code) < 2**53 else 1
-        self._status = "error" if self._exit_code else "ok"
-
-    def _error(self, reason: str, exit_code: int = 1, status: ExecutionStatus = "error") -> None:
-        self._status, self._exit_code = status, exit_code
-        self._output[2].append(f"{reason}\n")
-
-    def _report(self, error: int) -> None:
-        """Report an error that the program did not catch."""
-        self._status, self._exit_code = "error", 1
-        was_full = self._is_full()
-        # The report needs memory too, and the program no longer runs.
-        self.machine.store.set_limits(memory_size=self._limits.memory_bytes + _REPORT_ROOM)
-        box = self.machine.drive("fail", error)
-        kind = 0 if box is None else self.machine.number(box)
-        if kind == 1:
-            self._status = "memory"
-        elif was_full and (box is None or kind == 2):
-            self._out_of_memory()
-        elif box is None:
-            self._error("Error: its report failed")
-
-    def _is_full(self) -> bool:
-        return self.machine.memory_size() > self._limits.memory_bytes - _MEMORY_SLACK
-
-    def _out_of_memory(self) -> None:
-        self._error("InternalError: out of memory", 1, "memory")
-
-    def _explain(self, trap: Trap | WasmtimeError | OutOfBounds) -> None:
-        code = trap.trap_code if isinstance(trap, Trap) else None
-        if code == TrapCode.INTERRUPT:
-            self._error(
-                f"timed out after {self._limits.timeout_s:g} s", STOPPED_FOR_TIME, "timeout"
-            )
-        elif code == TrapCode.OUT_OF_FUEL:
-            self._error(f"ran out of fuel ({self._limits.fuel})", STOPPED_FOR_TIME, "timeout")
-        elif code == TrapCode.STACK_OVERFLOW:
-            self._error("RangeError: Maximum call stack size exceeded")
-        elif self._is_full():
-            self._out_of_memory()
-        else:
-            self._error(f"the JavaScript engine stopped: {str(trap).splitlines()[-1].strip()}")
-
-    def _recover(self) -> None:
+    def recover(self) -> None:
         """Read the output that is still buffered in the guest, if the trap left it intact."""
         with suppress(*_ENDS):
             self.machine.store.set_epoch_deadline(deadline_ticks(_RECOVERY_S))
-            if self._limits.fuel is not None:
+            if self.run.limits.fuel is not None:
                 self.machine.store.set_fuel(_RECOVERY_FUEL)
             self.machine.after_trap()
             self.machine.drive("flush")
+
+    # --- tests ------------------------------------------------------------------------------------
+
+    def run_tests(self) -> None:
+        """Run the tests of the program that the other side ran."""
+        machine, names = self.machine, names_of(self.run.program)
+        plan, self._has_tasks = names.plan(self.run.program.code)
+        if self.run.skipped_ns:
+            self._advance(self.run.skipped_ns / 1e6)  # both sides have one time
+        ready = machine.drive("prepare", machine.new_string(plan)) is not None
+        if not ready or (self._set_up(names.setup) and machine.drive("judge") is None):
+            self.run.report(self, machine.exception())
+
+    def _set_up(self, setup: str) -> bool:
+        """Run what comes before the tests. If it fails, report the error and return False."""
+        if not setup:
+            return True
+        flags = ASYNC_SCRIPT if "await" in setup else GLOBAL_SCRIPT
+        if self.machine.evaluate(setup, "test_name", flags) is None:
+            self.run.report(self, self.machine.exception())
+            return False
+        self._settle()
+        return True
+
+    def _script(self, source: str) -> int:
+        """Run a test that awaits. Its completion value comes as a promise."""
+        box = self.machine.evaluate(source, "test_name", ASYNC_SCRIPT)
+        if box is not None:
+            return box
+        self._blame(self, self.machine.exception())
+        return int(self.machine.call("qjs_get_undefined"))
+
+    def _settle(self, until: float = math.inf) -> None:
+        """Run the promises of both sides, and the timers that are due until then (in ms).
+
+        Ends when none is left, or one fails.
+        """
+        other = self.other
+        assert other is not None
+        while True:
+            for side in (self, other):
+                if side._drain_fails(self):
+                    return
+            if self._has_tasks:
+                other.machine.drive("sync")
+            if self._exchanges or other._exchanges:
+                self._exchanges = other._exchanges = 0
+                continue
+            due = {side: side._due() for side in (other, self)}
+            first = min(due, key=lambda side: due[side])
+            if due[first] == math.inf or due[first] > until:
+                return
+            if first.machine.drive("next") is None:
+                self._blame(first, first.machine.exception())
+                return
+            if due[first] > 0:
+                (self if first is other else other)._advance(due[first])
+
+    def _advance(self, clock: float) -> None:
+        self.machine.drive("advance", self.machine.call("qjs_new_number", clock))
+
+    def _pass_time(self, until: float) -> None:
+        """Run the timers that are due until then, for tests that move the clock themselves."""
+        self._settle(until)
+        for side in (self, self.other):
+            if side is not None and until < math.inf:
+                side._advance(until)
+
+    def _due(self) -> float:
+        if not self._has_timers:
+            return math.inf
+        box = self.machine.drive("due")
+        due = math.inf if box is None else self.machine.number(box)
+        self._has_timers = due != math.inf
+        return due
+
+    def _drain_fails(self, judge: _Side) -> bool:
+        """Run the side's promises. Whether one failed, which is the test's failure."""
+        if self.machine.call("drain") != 0:
+            judge._blame(self, self.machine.exception())
+            return True
+        if self._rejected:
+            _promise, reason = next(iter(self._rejected.values()))
+            self._rejected.clear()
+            judge._blame(self, reason)
+            return True
+        return False
+
+    def _blame(self, side: _Side, error: int) -> None:
+        """Fail the running test for an error that nobody caught on one of the sides."""
+        if side is self:
+            done = self.machine.drive("blame", error)
+        else:
+            box = side.machine.drive("explain", error)
+            text = "the test failed" if box is None else side.machine.text(box)
+            done = self.machine.drive("note", self.machine.new_string(text))
+        self._has_failed = done is None
+
+    def _verdict(self, text: str) -> None:
+        program, number = self.run.program, len(self.run.tests)
+        if not self.is_judge or number >= len(program.tests):
+            raise OutOfBounds("a verdict")
+        message = text[1 : _MESSAGE_CHARS + 1] if text.startswith("!") else ""
+        if self._has_failed:  # and there was no memory to say so
+            message, self._has_failed = "the test failed", False
+        if text.startswith("="):
+            message = _difference(program.tests[number], program.expected[number], text[1:])
+        self.run.tests.append(TestResult(not message, message))
+
+    def _exchange(self, box: int) -> int:
+        """Pass a message to the other side, and return its answer, undefined if there is none."""
+        other = self.other
+        if other is None or self._depth + other._depth >= _DEEPEST:
+            return int(self.machine.call("qjs_get_undefined"))
+        self._exchanges += 1
+        self._depth += 1
+        answer = other.machine.answer("serve", self.machine.bytes_of(box))
+        self._depth -= 1
+        if answer is None:
+            return int(self.machine.call("qjs_get_undefined"))
+        return self.machine.new_string_of(answer)
 
     # --- calls from the guest ---------------------------------------------------------------------
 
@@ -354,44 +431,35 @@ class _Run:
         machine = self.machine
         function = machine.read(name, size)
         value = machine.word(values) if count else 0
-        if function == b"write":
-            return self._write(int(machine.number(value)), machine.word(values + 4))
-        if function == b"report":
-            return self._keep_report(value)
+        if function == b"exchange":
+            return self._exchange(value)
         if function == b"promiseState":
-            return int(
-                machine.call("qjs_new_number", float(machine.call("qjs_promise_state", value)))
-            )
+            state = machine.call("qjs_promise_state", value)
+            return int(machine.call("qjs_new_number", float(state)))
         if function == b"promiseResult":
             return int(machine.call("qjs_promise_result", value))
-        if function == b"exit":
-            self._exited(machine.number(value))
-            raise _Stopped
-        if function == b"skip":
-            self._skipped_ns += int(machine.number(value) * 1e6)
-            return int(machine.call("qjs_get_undefined"))
         if function == b"stdinBytes":
-            return machine.new_bytes(self._program.stdin)
-        return machine.new_string(self._program.stdin)
-
-    def _keep_report(self, box: int) -> int:
-        text = self.machine.text(box)
-        self._report_room -= len(text) + _REPORT_COST
-        if self._report_room >= 0:
-            self._reports.append(text)
-        return int(self.machine.call("qjs_get_undefined"))
-
-    def _write(self, descriptor: int, box: int) -> int:
-        text = self.machine.text(box)
-        self._output[descriptor].append(text[: self._room])
-        self._room -= len(text)
-        if self._room < 0:
-            self._room = 0
-            self._error(
-                f"output longer than {self._limits.output_chars} characters", STOPPED, "output"
-            )
+            return machine.new_bytes(self.run.program.stdin)
+        if function == b"stdin":
+            return machine.new_string(self.run.program.stdin)
+        if function == b"write":
+            self.run.write(int(machine.number(value)), machine.text(machine.word(values + 4)))
+        elif function == b"exit":
+            self.run.exited(machine.number(value))
             raise _Stopped
-        return int(self.machine.call("qjs_get_undefined"))
+        elif function == b"timers":
+            self._has_timers = True
+        elif function == b"skip":
+            self.run.skipped_ns += int(machine.number(value) * 1e6)
+        elif function == b"script" and self.is_judge:
+            return self._script(machine.text(value))
+        elif function == b"settle" and self.is_judge:
+            self._settle()
+        elif function == b"advance" and self.is_judge:
+            self._pass_time(machine.number(value))
+        elif function == b"verdict":
+            self._verdict(machine.text(value) if count else "")
+        return int(machine.call("qjs_get_undefined"))
 
     def on_host_promise_rejection(self, promise: int, reason: int, is_handled: int) -> None:
         """Track a promise that was rejected without a handler, or got a handler later."""
@@ -402,19 +470,25 @@ class _Run:
             self._rejected[identity] = (promise, reason)
 
     def on_clock_time_get(self, clock: int, _precision: int, out: int) -> int:
-        nanoseconds = self._passed_ns() + (self._began_ns if clock == 0 else 0)
-        self.machine.write(out, (nanoseconds + self._skipped_ns).to_bytes(8, "little"))
+        self.machine.write(out, self.run.now_ns(is_day=clock == 0).to_bytes(8, "little"))
         return 0
-
-    def _passed_ns(self) -> int:
-        """Return the nanoseconds since the start, by the clock or by the consumed fuel."""
-        if self._limits.fuel is None:
-            return time.monotonic_ns() - self._started_ns
-        return (self._limits.fuel - self.machine.store.get_fuel()) // FUEL_PER_NS
 
     def on_random_get(self, out: int, size: int) -> int:
         self.machine.write(out, os.urandom(size))
         return 0
+
+
+def _difference(expression: str, expected: Any, text: str) -> str:
+    """Return why a value, as JSON after "=", is not the one that is expected, or ""."""
+    if not text.startswith("="):
+        return f"the value of {expression} is no JSON: {text[1:]}"
+    try:
+        value = json.loads(text[1:])
+    except RecursionError:
+        return f"the value of {expression} is no JSON: it is nested too deeply"
+    if same_json(value, expected):
+        return ""
+    return f"{expression} is {shown_json(value)}, and should be {shown_json(expected)}"
 
 
 def _whole(text: str) -> str:

@@ -11,6 +11,7 @@ from wasmtime import Global, Store
 from ..instance import Instance, Prepared
 
 GLOBAL_SCRIPT, ASYNC_SCRIPT = 0, 128
+SCRATCH = 65536  # bytes that a text may have to be put where the module has room for it
 PENDING = 0  # a promise's state
 
 
@@ -41,43 +42,60 @@ class Machine(Instance):
         """Read the 32-bit integer at an address."""
         return int.from_bytes(self.read(address, 4), "little")
 
-    def _put(self, text: str) -> tuple[int, int]:
-        data = text.encode("utf-8", "surrogatepass")
-        address = int(self.call("wasm_malloc", len(data) + 1))
-        if address == 0:
-            raise OutOfMemory
+    def _put(self, data: bytes) -> tuple[int, int]:
+        address, size = self._constants["scratch"], len(data)
+        if size >= SCRATCH:
+            address = int(self.call("wasm_malloc", size + 1))
+            if address == 0:
+                raise OutOfMemory
         self.write(address, data + b"\0")
-        return address, len(data)
+        return address, size
+
+    def _release(self, address: int) -> None:
+        if address != self._constants["scratch"]:
+            self.call("wasm_free", address)
 
     def new_string(self, text: str) -> int:
         """Create a string in the guest. Raises `OutOfMemory`."""
-        address, size = self._put(text)
+        return self.new_string_of(_encoded(text))
+
+    def new_string_of(self, data: bytes) -> int:
+        """Create a string of a text in UTF-8. Raises `OutOfMemory`."""
+        address, size = self._put(data)
         box = int(self.call("qjs_new_string", address, size))
-        self.call("wasm_free", address)
+        self._release(address)
         return box
 
     def new_bytes(self, text: str) -> int:
         """Create a Uint8Array of the text in UTF-8. Raises `OutOfMemory`."""
-        address, size = self._put(text)
+        address, size = self._put(_encoded(text))
         box = int(self.call("qjs_new_uint8_array", address, size))
-        self.call("wasm_free", address)
+        self._release(address)
         return box
 
     def text(self, box: int) -> str:
         """Convert a value to text; lone surrogates are kept. Raises `OutOfMemory`."""
+        return self.bytes_of(box).decode("utf-8", "surrogatepass")
+
+    def bytes_of(self, box: int) -> bytes:
+        """Convert a value to text in UTF-8. Raises `OutOfMemory`."""
         size_address = self._constants["arguments"] + 8
         address = int(self.call("qjs_get_string_len", box, size_address))
         if address == 0:
             raise OutOfMemory
         data = self.read(address, self.word(size_address))
         self.call("qjs_free_cstring", address)
-        return data.decode("utf-8", "surrogatepass")
+        return data
 
     def evaluate(self, source: str, name: str, flags: int) -> int | None:
         """Run a script. Return its value, or None if it threw: see `exception`."""
-        address, size = self._put(source)
+        address, size = self._put(_encoded(source))
         box = int(self.call("qjs_eval", address, size, self._constants[name], flags))
-        return None if self.call("qjs_is_exception", box) else box
+        self._release(address)
+        return None if self._is_exception(box) else box
+
+    def _is_exception(self, box: int) -> bool:
+        return self.word(box + 4) == self._constants["exception_tag"]
 
     def exception(self) -> int:
         """Return the exception that was thrown last."""
@@ -90,7 +108,20 @@ class Machine(Instance):
             self.write(base + 4 * n, box.to_bytes(4, "little"))
         function, undefined = self._constants[f"driver_{name}"], self._constants["undefined"]
         box = int(self.call("qjs_call", function, undefined, len(arguments), base))
-        return None if self.call("qjs_is_exception", box) else box
+        return None if self._is_exception(box) else box
+
+    def answer(self, name: str, text: bytes) -> bytes | None:
+        """Call a driver function with a text; return its text, None if it threw."""
+        out = self._constants["arguments"]
+        address, size = self._put(text)
+        start = int(self.call("answer", self._constants[f"driver_{name}"], address, size, out))
+        self._release(address)
+        if start == 0:
+            self.call("qjs_free_value", self.exception())
+            return None
+        data = self.read(start, self.word(out + 8))
+        self.call("qjs_free_cstring", start)
+        return data
 
     def number(self, box: int) -> float:
         """Convert a value to a number."""
@@ -110,3 +141,7 @@ class Machine(Instance):
         """Make the instance callable again: a trap does not reset its stack pointer."""
         stack = Global._from_raw(self.export("__stack_pointer").global_)
         stack.set_value(self.store, self._constants["__stack_pointer"])
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -6,7 +6,7 @@ A true module would hide its top-level names from the tests, which are scripts o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from .tokens import tokens
 
@@ -39,14 +39,6 @@ _PROGRAM = r"require(?:\.import)?\(\s*['\"]\.{1,2}/[^'\"\n]*['\"]\s*\)"
 REQUIRES_PROGRAM = re.compile(
     rf"{_PROGRAM}|\b(?:from|import)\s*\(?['\"]\.{{1,2}}/"
 )  # whatever the path: there is no other file
-_PICKED = re.compile(rf"\{{(?P<names>[^{{}}]{{0,4000}})\}}\s*=\s*(?:await\s+)?{_PROGRAM}(?!\.)")
-_MEMBER = re.compile(rf"{_PROGRAM}\.(?P<name>{_NAME})")
-_WHOLE = re.compile(rf"(?P<name>{_NAME})\s*=\s*(?:await\s+)?{_PROGRAM}(?!\.)")
-_OF_A_NAME = re.compile(
-    rf"(?<![\w$.])(?P<owner>{_NAME})\.(?P<member>{_NAME})"
-    rf"|\{{(?P<names>[^{{}}]{{0,4000}})\}}\s*=\s*(?P<source>{_NAME})"
-)
-_DEFAULTED = re.compile(rf"(?P<name>{_NAME})\s*=\s*{_PROGRAM}\.default\b")
 
 
 class _NotAModule(Exception):
@@ -78,41 +70,6 @@ def as_script(source: str) -> str:
     strict = '"use strict";' if is_module else ""
     closing = f"\n;{exported}" if exported else ""
     return f"{strict}{''.join(parts)}{source[at:]}{closing}"
-
-
-def lending(texts: Sequence[str]) -> str:
-    """Return a script that exports from a program the names that its tests import.
-
-    A program that defines `f` and exports nothing is then still a module with `f`, as in Python.
-    What it exports itself stays. "" where no test requires the program.
-    """
-    source = "\n".join(texts)
-    if not REQUIRES_PROGRAM.search(source):
-        return ""
-    script = "\n".join(map(as_script, texts))
-    pairs = {match["name"]: match["name"] for match in _MEMBER.finditer(script)}
-    for match in _PICKED.finditer(script):
-        pairs |= {name: name for name in _keys(match["names"])}
-    whole = {match["name"] for match in _WHOLE.finditer(script)}
-    for match in _OF_A_NAME.finditer(script):
-        if (match["owner"] or match["source"]) in whole:
-            names = [match["member"]] if match["member"] else _keys(match["names"])
-            pairs |= {name: name for name in names}
-    pairs.pop("default", None)
-    for match in _DEFAULTED.finditer(script):
-        pairs["default"] = match["name"]
-    added = "".join(
-        f'try {{ if (!("{key}" in own)) own["{key}"] = {name}; }} catch {{}}\n'
-        for key, name in pairs.items()
-    )
-    return f'{{ const own = require("./main");\n{added}}}'
-
-
-def _keys(names: str) -> Iterator[str]:
-    """The keys of a pattern such as `a, b: c, d = 1`."""
-    for part in names.split(","):
-        if match := re.match(rf"\s*({_NAME})\s*(?:[:=]|$)", part):
-            yield match[1]
 
 
 def _edits(source: str) -> Iterator[tuple[int, int, str, str]]:

@@ -1,4 +1,4 @@
-"""Detect what a JavaScript test needs besides the program: a test runner, or other files.
+"""What a JavaScript test needs besides the program: a test runner, or other files.
 
 Only the text of the test and its setup decides, never the program. Linear time.
 """
@@ -13,6 +13,7 @@ from .tokens import TokenTree
 
 _TABLES = WordTables(__file__)
 _MODULES, _BLOCKS = _TABLES.words("modules"), _TABLES.words("blocks")
+_MISSING = _TABLES.words("missing")
 _MODIFIERS, _ASSERTIONS = _TABLES.words("modifiers"), _TABLES.words("assertions")
 _LONGEST_CHAIN = 8  # names before the call of an assertion, as in `require("assert").strict.ok(`
 _BEFORE_STATEMENT = frozenset(["", ";", "{", "}", ")", "]", "=>", "await", "return", "else"])
@@ -36,6 +37,12 @@ def runner_of(test: str, setup: str = "", own: tuple[str, ...] = ()) -> str:
     if not called or text.asserts_itself():
         return ""
     return " and ".join(called)
+
+
+@lru_cache(maxsize=2048)
+def missing_runner(text: str) -> str:
+    """Return the test runner that a test or a setup imports and that is not there, or ""."""
+    return next((name for name in _TestTokens(text).modules() if name in _MISSING), "")
 
 
 @lru_cache(maxsize=2048)

@@ -1,0 +1,942 @@
+// Two interpreters as one: the tests run in one, the program in the other. Whatever a value can show
+// exists twice, and each side tells the other of its changes when it hands over control. Functions
+// are called where they are.
+//
+// A message is JSON: [what, new objects, changes, ids no longer needed, names]. In it a value stands
+// for itself, or is an array: ['u'] undefined, ['n', '-0'] a number that JSON lacks, ['i', '12'] a
+// bigint, ['k', path] a builtin, ['y', key] or ['s', id, text] a symbol, [id] an object. An object is
+// [id, kind, prototype, extensible, items, properties, more].
+//
+// The side of the tests takes nothing for granted about a message. What the program may do to an
+// object of the tests is: call or construct a function that it was given, move an iterator, settle a
+// promise, and set the data of an array, a collection or an object that is no prototype.
+
+const { for: symbolFor, keyFor, toPrimitive, hasInstance } = PrimordialSymbol;
+const symbolDescription = uncurry(getOwnPropertyDescriptor(PrimordialSymbol.prototype, 'description').get);
+const regExpSource = uncurry(getOwnPropertyDescriptor(RegExp.prototype, 'source').get);
+const regExpFlags = uncurry(getOwnPropertyDescriptor(RegExp.prototype, 'flags').get);
+const mapDelete = uncurry(Map.prototype.delete);
+const mapClear = uncurry(Map.prototype.clear);
+const setClear = uncurry(Set.prototype.clear);
+const dateSetTime = uncurry(Date.prototype.setTime);
+const weakMapDelete = uncurry(WeakMap.prototype.delete);
+const { setPrototypeOf } = Object;
+const { construct, deleteProperty } = Reflect;
+const PrimordialWeakMap = WeakMap;
+const PrimordialWeakRef = WeakRef;
+const weakly = uncurry(WeakRef.prototype.deref);
+const ObjectPrototype = Object.prototype;
+const FunctionPrototype = Function.prototype;
+const ArrayPrototype = Array.prototype;
+const indirectEval = eval;
+
+// --- builtins, which both sides have ------------------------------------------------------------
+
+const builtinPaths = new PrimordialMap();
+const builtinsByPath = { __proto__: null };
+
+function knowBuiltin(path, value) {
+    if (mapHas(builtinPaths, value)) return;
+    mapSet(builtinPaths, value, path);
+    builtinsByPath[path] = value;
+}
+
+function knowMethods(path, object) {
+    const names = getOwnPropertyNames(object);
+    for (let i = 0; i < names.length; i++) {
+        const method = getOwnPropertyDescriptor(object, names[i]).value;
+        if (typeof method === 'function' && names[i] !== 'constructor') knowBuiltin(`${path}.${names[i]}`, method);
+    }
+}
+
+const iteratorPrototypes = {
+    __proto__: null,
+    Generator: getPrototypeOf(function* () {}.prototype),
+    AsyncGenerator: getPrototypeOf(async function* () {}.prototype),
+    MapIterator: mapIterators,
+    SetIterator: setIterators,
+    ArrayIterator: getPrototypeOf([][PrimordialSymbol.iterator]()),
+    StringIterator: getPrototypeOf(''[PrimordialSymbol.iterator]()),
+    MatchIterator: getPrototypeOf(''.matchAll(/x/g)),
+    IteratorHelper: getPrototypeOf([].values().map(String)),
+};
+
+function knowBuiltins() {
+    const names = getOwnPropertyNames(globalThis);
+    for (let i = 0; i < names.length; i++) {
+        const value = getOwnPropertyDescriptor(globalThis, names[i]).value;
+        if (typeof value !== 'function') continue;
+        knowBuiltin(names[i], value);
+        const prototype = getOwnPropertyDescriptor(value, 'prototype')?.value;
+        knowMethods(names[i], value);
+        if (!isObject(prototype)) continue;
+        knowBuiltin(`${names[i]}.prototype`, prototype);
+        knowMethods(`${names[i]}.prototype`, prototype);
+    }
+    const symbols = getOwnPropertyNames(PrimordialSymbol);
+    for (let i = 0; i < symbols.length; i++) {
+        if (typeof PrimordialSymbol[symbols[i]] === 'symbol') knowBuiltin(`Symbol.${symbols[i]}`, PrimordialSymbol[symbols[i]]);
+    }
+    for (const name of objectKeys(iteratorPrototypes)) knowBuiltin(`${name}.prototype`, iteratorPrototypes[name]);
+    const functions = { AsyncFunction: async () => {}, GeneratorFunction: function* () {}, AsyncGeneratorFunction: async function* () {} };
+    for (const name of objectKeys(functions)) knowBuiltin(`${name}.prototype`, getPrototypeOf(functions[name]));
+    knowBuiltin('Iterator.prototype', getPrototypeOf(mapIterators));
+    knowBuiltin('TypedArray.prototype', TypedArrayPrototype);
+    knowBuiltin('EventEmitter.prototype', EventEmitter.prototype);
+    knowBuiltin('AssertionError', AssertionError);
+    knowBuiltin('AssertionError.prototype', AssertionError.prototype);
+    for (const name of ['globalThis', 'Math', 'JSON', 'Reflect', 'console', 'process', 'performance']) {
+        knowBuiltin(name, globalThis[name]);
+        knowMethods(name, globalThis[name]);
+    }
+    knowMethods('process.stdout', process.stdout);
+}
+
+// The kind of an object by the builtin prototype that it has: how to make sure, and what it can do.
+const holders = new PrimordialMap();
+for (const [prototype, kind, check] of [
+    [Map.prototype, 'm', isMap], [Set.prototype, 's', isSet], [Date.prototype, 'd', isDate], [RegExp.prototype, 'x', isRegExp],
+    [Error.prototype, 'e', isError], [ArrayBuffer.prototype, 'b', isArrayBuffer], [TypedArrayPrototype, 't', isTypedArray],
+    [Promise.prototype, 'w', isPromise], [ArrayPrototype, 'o', undefined], [ObjectPrototype, 'o', undefined],
+]) mapSet(holders, prototype, { kind, check, methods: [] });
+for (const constructor of [Number, String, Boolean, BigInt, PrimordialSymbol]) {
+    mapSet(holders, constructor.prototype, { kind: 'p', check: (value) => boxed(value) !== undefined, methods: [] });
+}
+for (const name of objectKeys(iteratorPrototypes)) {
+    mapSet(holders, iteratorPrototypes[name], { kind: 'g', check: undefined, methods: ['next', 'return', 'throw'] });
+}
+for (const constructor of [WeakMap, WeakSet, WeakRef]) {
+    const methods = getOwnPropertyNames(constructor.prototype).filter((name) => name !== 'constructor');
+    mapSet(holders, constructor.prototype, { kind: 'g', check: undefined, methods });
+}
+
+const isPrototype = (value) => {
+    const constructor = getOwnPropertyDescriptor(value, 'constructor')?.value;
+    return typeof constructor === 'function' && getOwnPropertyDescriptor(constructor, 'prototype')?.value === value;
+};
+
+function holderOf(value) {
+    for (let at = getPrototypeOf(value); at !== null; at = getPrototypeOf(at)) {
+        const holder = mapGet(holders, at);
+        if (holder === undefined) continue;
+        if (holder.check === undefined ? holder.kind === 'o' || !isPrototype(value) : holder.check(value)) return holder;
+        break;
+    }
+    return mapGet(holders, ObjectPrototype);
+}
+
+// --- what this side has given away, and what it holds of the other ------------------------------
+
+let isJudge = false;
+let sign = -1; // of the ids of this side's own objects
+let given = 0;
+let fresh = []; // given away in the next message
+let begun = 0; // how many of these are described
+const records = new PrimordialMap(); // by id
+const listed = []; // the same
+const recordOf = new PrimordialWeakMap();
+const symbolIds = new PrimordialMap();
+const symbolsById = new PrimordialMap();
+
+// `held` keeps the object alive. Of an object of the other side it is dropped for a moment in each
+// message: an object that `weak` does not find then is used by nobody here.
+function register(object, id, kind) {
+    const isOwn = (id < 0) === (sign < 0);
+    const record = { id, kind, isOwn, held: object, weak: isOwn ? undefined : new PrimordialWeakRef(object), isScanned: true };
+    mapSet(records, id, record);
+    listed[listed.length] = record;
+    weakMapSet(recordOf, object, record);
+    return record;
+}
+
+function forget(record) {
+    mapDelete(records, record.id);
+    if (record.held !== undefined) weakMapDelete(recordOf, record.held);
+    record.held = undefined; // and is no more listed after the next message
+}
+
+// --- values as text ------------------------------------------------------------------------------
+
+function numberCode(value) {
+    return value - value !== 0 || (value === 0 && 1 / value < 0) ? `["n","${value === 0 ? '-0' : value}"]` : `${value}`;
+}
+
+function code(value) {
+    switch (typeof value) {
+    case 'string': return jsonStringify(value);
+    case 'number': return numberCode(value);
+    case 'boolean': return value ? 'true' : 'false';
+    case 'undefined': return '["u"]';
+    case 'bigint': return `["i","${value}"]`;
+    default:
+    }
+    if (value === null) return 'null';
+    if (mapHas(builtinPaths, value)) return `["k",${jsonStringify(mapGet(builtinPaths, value))}]`;
+    if (typeof value === 'symbol') return symbolCode(value);
+    let record = weakMapGet(recordOf, value);
+    if (record === undefined) {
+        record = register(value, sign * ++given, '');
+        push(fresh, record);
+    }
+    return `[${record.id}]`;
+}
+
+function symbolCode(value) {
+    const key = keyFor(value);
+    if (key !== undefined) return `["y",${jsonStringify(key)}]`;
+    if (!mapHas(symbolIds, value)) keepSymbol(sign * ++given, value);
+    return `["s",${mapGet(symbolIds, value)},${jsonStringify(symbolDescription(value) ?? null)}]`;
+}
+
+function keepSymbol(id, symbol) {
+    mapSet(symbolIds, symbol, id);
+    mapSet(symbolsById, id, symbol);
+    return symbol;
+}
+
+function codes(values) {
+    let text = '';
+    for (let i = 0; i < values.length; i++) text += i > 0 ? `,${code(values[i])}` : code(values[i]);
+    return text;
+}
+
+const HOLE = PrimordialSymbol('hole');
+const SPARSE = PrimordialSymbol('sparse'); // instead of items, before the length
+const MANY = 10000; // items of an array from which on it is not asked for other properties
+
+// What an object holds at the moment: its items, and its properties as [key, flags, value, setter].
+function look(object, record) {
+    let items = [];
+    let from = 0;
+    switch (record.kind) {
+    case 'a': {
+        const { length } = object;
+        if (length > MANY && objectKeys(object).length < length / 2) {
+            return { items: [SPARSE, length], properties: properties(object, record, 0), isOpen: isExtensible(object) };
+        }
+        // Not by a method, which would make an array of the same class.
+        for (let i = 0; i < length; i++) {
+            const item = object[i];
+            items[i] = item === undefined && !hasOwn(object, i) ? HOLE : item;
+        }
+        from = items.length > MANY ? -1 : items.length;
+        break;
+    }
+    case 'm': mapForEach(object, (value, key) => push(items, key, value)); break;
+    case 's': setForEach(object, (value) => push(items, value)); break;
+    case 'd': items = [dateTime(object)]; break;
+    case 'x': items = [object.lastIndex]; break;
+    case 't': for (let i = 0; i < typedArrayLength(object); i++) push(items, object[i]); return { items, properties: [], isOpen: true };
+    case 'b': {
+        const bytes = new PrimordialUint8Array(object);
+        for (let i = 0; i < typedArrayLength(bytes); i++) push(items, bytes[i]);
+        break;
+    }
+    default:
+    }
+    return { items, properties: from < 0 ? [] : properties(object, record, from), isOpen: isExtensible(object) };
+}
+
+const functionOwn = ['length', 'name', 'prototype', 'arguments', 'caller'];
+
+function properties(object, record, from) {
+    const found = [];
+    const { kind } = record;
+    const keys = ownKeys(object);
+    if (kind === 'f' && keys.length === record.usual) return found;
+    for (let i = from; i < keys.length; i++) {
+        const key = keys[i];
+        if (kind === 'a' && key === 'length') continue;
+        if (kind === 'x' && key === 'lastIndex') continue;
+        if (kind === 'p' && isBoxedText(object, key)) continue;
+        if (kind === 'f' && arrayIndexOf(functionOwn, key) >= 0 && !isStatic(object, key)) continue;
+        const own = getOwnPropertyDescriptor(object, key);
+        if (own === undefined) continue;
+        const flags = (own.enumerable ? 2 : 0) + (own.configurable ? 4 : 0);
+        if (!hasOwn(own, 'value')) push(found, key, flags + 8, own.get, own.set);
+        else if (!isGuard(own.value)) push(found, key, flags + (own.writable ? 1 : 0), own.value, undefined);
+    }
+    return found;
+}
+
+const isBoxedText = (object, key) => key === 'length' || (typeof key === 'string' && patternTest(/^[0-9]+$/, key) && hasOwn(object, 'length'));
+
+// Whether a class has a member of its own in the place of what every function has.
+function isStatic(object, key) {
+    if (key !== 'name' && key !== 'length') return false;
+    const own = getOwnPropertyDescriptor(object, key);
+    return typeof own.value !== (key === 'name' ? 'string' : 'number');
+}
+
+function stateCode({ items, properties: pairs, isOpen }) {
+    let text = '';
+    for (let i = 0; i < pairs.length; i += 4) {
+        const flags = pairs[i + 1];
+        const value = flags === 7 ? code(pairs[i + 2])
+            : flags >= 8 ? `["g",${flags - 8},${code(pairs[i + 2])},${code(pairs[i + 3])}]` : `["d",${flags},${code(pairs[i + 2])}]`;
+        text += `${i > 0 ? ',' : ''}${code(pairs[i])},${value}`;
+    }
+    return `${isOpen ? 1 : 0},[${itemsCode(items)}],[${text}]`;
+}
+
+function itemsCode(items) {
+    let isPlain = true; // numbers that JSON writes as JavaScript does
+    for (let i = 0; i < items.length && isPlain; i++) {
+        const item = items[i];
+        isPlain = typeof item === 'number' && item - item === 0 && (item !== 0 || 1 / item > 0);
+    }
+    if (isPlain) return join(items, ',');
+    let text = '';
+    if (items[0] === SPARSE) return `["-",${items[1]}]`;
+    for (let i = 0; i < items.length; i++) text += `${i > 0 ? ',' : ''}${items[i] === HOLE ? '["-"]' : code(items[i])}`;
+    return text;
+}
+
+const same = (a, b) => a === b || (a !== a && b !== b);
+
+function sameState(a, b) {
+    if (a.items.length !== b.items.length || a.properties.length !== b.properties.length || a.isOpen !== b.isOpen) return false;
+    for (let i = 0; i < a.items.length; i++) if (!same(a.items[i], b.items[i])) return false;
+    for (let i = 0; i < a.properties.length; i++) if (!same(a.properties[i], b.properties[i])) return false;
+    return true;
+}
+
+let isCareful = false; // where a property may become an accessor that gives the same value
+
+// Whether an object of the most frequent kinds is as it was told last. Saves to describe it anew.
+function isAsTold(object, record) {
+    const { kind } = record;
+    const { items, properties: pairs, isOpen } = record.state;
+    if (isCareful && kind !== 'a') return false;
+    if (isOpen !== isExtensible(object)) return false;
+    if (kind === 'a') {
+        if (object.length !== items.length || pairs.length > 0) return false;
+        for (let i = 0; i < items.length; i++) if (object[i] !== items[i]) return false;
+        return true;
+    }
+    if (kind !== 'o' && kind !== 'f') return false;
+    const keys = ownKeys(object);
+    const usual = keys.length - pairs.length / 4;
+    if (usual !== (kind === 'f' ? record.usual : 0)) return false;
+    for (let i = 0; i < pairs.length; i += 4) {
+        if (keys[usual + i / 4] !== pairs[i]) return false;
+        const value = pairs[i + 1] < 8 ? object[pairs[i]] : getOwnPropertyDescriptor(object, pairs[i]).get;
+        if (value !== pairs[i + 2]) return false;
+    }
+    return true;
+}
+
+const bare = new PrimordialWeakMap(); // functions of ours, of which the other side gets the call alone
+
+function described(record) {
+    const object = record.held;
+    let more = '0';
+    let usual = ObjectPrototype;
+    if (weakMapHas(proxies, object)) {
+        record.kind = 'q';
+        record.isScanned = false;
+        return `[${record.id},"q",0,1,[],[],${typeof object === 'function' ? 2 : isArray(object) ? 1 : 0}]`;
+    }
+    if (typeof object === 'function') {
+        record.kind = 'f';
+        usual = FunctionPrototype;
+        more = functionCode(object, record);
+        if (weakMapHas(bare, object)) {
+            record.isScanned = false;
+            return `[${record.id},"f",0,1,[],[],${more}]`;
+        }
+    }
+    const prototype = getPrototypeOf(object);
+    if (record.kind === 'f') {
+        // said above
+    } else if (isArray(object)) {
+        record.kind = 'a';
+        usual = ArrayPrototype;
+    } else if (prototype === ObjectPrototype || prototype === null) {
+        record.kind = 'o';
+    } else {
+        const { kind, methods } = holderOf(object);
+        record.kind = kind;
+        if (kind === 'g') {
+            record.methods = methods;
+            more = jsonStringify(join(methods, ' '));
+        } else if (kind === 't') more = jsonStringify(typedArrayName(object));
+        else if (kind === 'x') more = `[${jsonStringify(regExpSource(object))},${jsonStringify(toText(regExpFlags(object)))}]`;
+        else if (kind === 'p') more = code(boxed(object)[1]);
+        else if (kind === 'w') follow(object, record);
+    }
+    const state = record.state = look(object, record);
+    if (record.kind === 'f') record.isScanned = record.flavor !== 1 || state.properties.length > 0;
+    return `[${record.id},"${record.kind}",${prototype === usual ? 0 : code(prototype)},${stateCode(state)},${more}]`;
+}
+
+// How a function can be called: 0 with and without `new`, 1 without, 2 with it alone.
+function functionCode(object, record) {
+    const own = getOwnPropertyDescriptor(object, 'prototype');
+    const held = own?.value;
+    const isMade = isObject(held) && getOwnPropertyDescriptor(held, 'constructor')?.value === object;
+    record.flavor = !isMade ? 1 : own.writable ? 0 : 2;
+    // A prototype as every function has it follows with the first object that has it.
+    const isUsual = record.flavor === 0 && getPrototypeOf(held) === ObjectPrototype && ownKeys(held).length === 1;
+    const name = getOwnPropertyDescriptor(object, 'name')?.value;
+    const length = getOwnPropertyDescriptor(object, 'length')?.value;
+    if (typeof name === 'string' && typeof length === 'number') record.usual = own === undefined ? 2 : 3;
+    return `[${record.flavor},${jsonStringify(typeof name === 'string' ? name : '')},${typeof length === 'number' ? numberCode(length) : 0},${isObject(held) && !isUsual ? code(held) : 0}]`;
+}
+
+// Tells the other side how a promise ends.
+function follow(promise, { id }) {
+    const tell = (isGood) => (value) => {
+        if (mapHas(records, id)) ask(`"settle",[${id}],${isGood},${code(value)}`);
+    };
+    promiseThen(promise, tell(true), tell(false));
+}
+
+function changeCode(record, isFirst) {
+    if (isAsTold(record.held, record)) return '';
+    const state = look(record.held, record);
+    if (sameState(state, record.state)) return '';
+    record.state = state;
+    return `${isFirst ? '' : ','}[${record.id},${stateCode(state)}]`;
+}
+
+// A whole message, of which `head` says what it is for.
+function message(head) {
+    let gone = '';
+    let names = '';
+    try {
+        let changed = '';
+        let kept = 0;
+        const count = listed.length; // those that are added now are described anyway
+        for (let i = 0; i < listed.length; i++) {
+            const record = listed[i];
+            if (i < count && record.isScanned && record.state !== undefined && record.held !== undefined) changed += changeCode(record, changed === '');
+            if (!record.isOwn) {
+                record.held = undefined;
+                record.held = weakly(record.weak);
+            }
+            if (record.held !== undefined) {
+                listed[kept++] = record;
+                continue;
+            }
+            if (!record.isOwn) gone += `${gone === '' ? '' : ','}${record.id}`;
+            mapDelete(records, record.id);
+        }
+        listed.length = kept;
+        for (let i = 0; i < cells.length; i++) names += cellCode(cells[i], names === '');
+        let news = '';
+        while (begun < fresh.length) news += `${news === '' ? '' : ','}${described(fresh[begun++])}`;
+        fresh = [];
+        begun = 0;
+        if (news === '' && changed === '' && names === '' && gone === '') return `[[${head}]]`;
+        return `[[${head}],[${news}],[${changed}],[${gone}],[${names}]]`;
+    } catch (error) {
+        for (let i = 0; i < fresh.length; i++) forget(fresh[i]);
+        fresh = [];
+        begun = 0;
+        throw error;
+    }
+}
+
+// --- names that one side has and the other may use ------------------------------------------------
+
+const cells = []; // { name, read, last }
+const UNSET = PrimordialSymbol('unset');
+
+function cellCode(cell, isFirst) {
+    let value = UNSET;
+    try {
+        value = cell.read();
+    } catch {
+        // not declared, or not yet
+    }
+    if (same(value, cell.last) || value === UNSET || (!isJudge && mapGet(builtinPaths, value) === cell.name)) return '';
+    cell.last = value;
+    return `${isFirst ? '' : ','}[${jsonStringify(cell.name)},${code(value)}]`;
+}
+
+// --- values from text -----------------------------------------------------------------------------
+
+function nonsense() {
+    throw new PrimordialError('the other side sent what has no meaning');
+}
+
+let isAnswer = true; // a message that the program was asked for
+
+function decode(part) {
+    if (!isArray(part)) return isObject(part) ? nonsense() : part;
+    const [first, second] = [part[0], part[1]];
+    if (typeof first === 'number') return (mapGet(records, first) ?? nonsense()).held;
+    switch (first) {
+    case 'u': return undefined;
+    case 'n': return toNumber(typeof second === 'string' ? second : nonsense());
+    case 'i': return typeof second === 'string' ? BigInt(second) : nonsense();
+    case 'k': return builtin(second);
+    case 'y': return typeof second === 'string' ? symbolFor(second) : nonsense();
+    case 's': return symbolOf(second, part[2]);
+    default: return nonsense();
+    }
+}
+
+function decodeAll(parts) {
+    if (!isArray(parts)) nonsense();
+    const values = [];
+    for (let i = 0; i < parts.length; i++) push(values, decode(parts[i]));
+    return values;
+}
+
+function symbolOf(id, text) {
+    if (typeof id !== 'number' || (text !== null && typeof text !== 'string')) nonsense();
+    return mapGet(symbolsById, id) ?? keepSymbol(id, PrimordialSymbol(text ?? undefined));
+}
+
+// A program may name constructors and prototypes in its answers. Any other builtin that it names, it
+// gets called in its own interpreter.
+const passable = [];
+
+function builtin(path) {
+    const value = typeof path === 'string' ? builtinsByPath[path] : undefined;
+    if (value === undefined) nonsense();
+    if (!isJudge || typeof value === 'symbol' || (isAnswer && arrayIndexOf(passable, value) >= 0)) return value;
+    if (typeof value !== 'function') return {};
+    return { made(...values) { return ask(`"call",["k",${jsonStringify(path)}],${code(this)},[${codes(values)}]`); } }.made;
+}
+
+function prototypeOf(part, kind) {
+    if (part === 0) return kind === 'f' ? FunctionPrototype : kind === 'a' ? ArrayPrototype : ObjectPrototype;
+    if (part === null) return null;
+    if (isArray(part) && part[0] === 'k') {
+        const value = typeof part[1] === 'string' && endsWith(part[1], '.prototype') ? builtinsByPath[part[1]] : undefined;
+        // A class may extend another one: the prototype of a function is a function.
+        return value ?? (typeof part[1] === 'string' && kind === 'f' && typeof builtinsByPath[part[1]] === 'function' ? builtinsByPath[part[1]] : nonsense());
+    }
+    const value = decode(part);
+    return isObject(value) ? value : nonsense();
+}
+
+function emptyObject(id, kind, more, size) {
+    switch (kind) {
+    case 'o': return {};
+    case 'a': return [];
+    case 'f': return emptyFunction(more);
+    case 'm': return new PrimordialMap();
+    case 's': return new PrimordialSet();
+    case 'd': return new Date(0);
+    case 'x': return isArray(more) && typeof more[0] === 'string' && typeof more[1] === 'string' ? new RegExp(more[0], more[1]) : nonsense();
+    case 'e': return new PrimordialError();
+    case 'b': return new ArrayBuffer(size);
+    case 't': return typeof more === 'string' && typedArrays[more] !== undefined ? new typedArrays[more](size) : nonsense();
+    case 'p': return more !== null && !isObject(decode(more)) ? Object(decode(more)) : nonsense();
+    case 'w': return undefined;
+    case 'g': return remote(id, more);
+    case 'q': return remoteProxy(id, more);
+    default: return nonsense();
+    }
+}
+
+const typedArrays = { __proto__: null };
+for (const name of getOwnPropertyNames(globalThis)) {
+    if (endsWith(name, 'Array') && name !== 'Array') typedArrays[name] = globalThis[name];
+}
+
+function remote(id, names) {
+    const made = {};
+    const methods = split(typeof names === 'string' ? names : nonsense(), ' ');
+    for (let i = 0; i < methods.length; i++) {
+        hide(made, methods[i], (...values) => ask(`"method",[${id}],${jsonStringify(methods[i])},[${codes(values)}]`));
+        weakMapSet(bare, made[methods[i]], true);
+    }
+    return made;
+}
+
+// A Proxy of the other side: it is asked for everything, though not how it converts.
+function remoteProxy(id, shape) {
+    const asks = (name, ...values) => ask(`"trap",[${id}],"${name}",[${codes(values)}]`);
+    return new PrimordialProxy(shape === 2 ? function () {} : shape === 1 ? [] : {}, {
+        __proto__: null,
+        get: (target, key) => (key === toPrimitive && isJudge ? refusal : knownThen(key, asks('get', key))),
+        set: (target, key, value) => asks('set', key, value),
+        has: (target, key) => asks('has', key),
+        deleteProperty: (target, key) => asks('deleteProperty', key),
+        getPrototypeOf: () => asks('getPrototypeOf'),
+        ownKeys: () => asks('ownKeys'),
+        apply: (target, self, values) => asks('apply', self, values),
+        construct: (target, values) => asks('construct', values),
+        getOwnPropertyDescriptor: (target, key) => {
+            const own = asks('getOwnPropertyDescriptor', key);
+            const fixed = getOwnPropertyDescriptor(target, key);
+            return own === undefined || fixed !== undefined ? fixed : { ...own, __proto__: null, configurable: true };
+        },
+        defineProperty: (target, key, own) => asks('defineProperty', key, own),
+    });
+}
+
+const refusal = (hint) => (hint === 'number' ? NaN : '[object Object]');
+const traps = { __proto__: null };
+for (const name of ['get', 'set', 'has', 'deleteProperty', 'getPrototypeOf', 'ownKeys', 'apply', 'construct', 'getOwnPropertyDescriptor', 'defineProperty']) {
+    traps[name] = Reflect[name];
+}
+
+// The engine does not tell which objects are proxies.
+const proxies = new PrimordialWeakMap();
+const PrimordialProxy = Proxy;
+
+function known(proxy) {
+    weakMapSet(proxies, proxy, true);
+    return proxy;
+}
+hide(globalThis, 'Proxy', new PrimordialProxy(PrimordialProxy, {
+    __proto__: null,
+    construct: (target, values) => known(construct(PrimordialProxy, values)),
+    get: (target, key) => (key === 'revocable' ? revocable : target[key]),
+}));
+const revocable = (...values) => {
+    const made = apply(PrimordialProxy.revocable, PrimordialProxy, values);
+    known(made.proxy);
+    return made;
+};
+
+function emptyFunction(more) {
+    if (!isArray(more) || typeof more[1] !== 'string' || typeof more[2] !== 'number') nonsense();
+    const [flavor, name, length] = [more[0], more[1], more[2]];
+    let made; // closures over few variables: a run pays for each that it touches first
+    if (flavor === 1) ({ made } = { made(...values) { return invoke(made, this, values); } });
+    else made = function (...values) { return invoke(made, this, values, new.target); };
+    defineProperty(made, 'name', { value: name, configurable: true });
+    defineProperty(made, 'length', { value: length, configurable: true });
+    return made;
+}
+
+function invoke(made, self, values, target) {
+    const { id, flavor } = weakMapGet(recordOf, made);
+    if (target !== undefined) {
+        if (isJudge) show(made.prototype);
+        return ask(`"new",[${id}],[${codes(values)}],${target === made ? 'null' : code(target)}`);
+    }
+    if (flavor === 2) throw new PrimordialTypeError(`Class constructor ${made.name} cannot be invoked without 'new'`);
+    if (weakMapHas(thens, made)) expectCall(values);
+    return ask(`"call",[${id}],${code(self)},[${codes(values)}]`);
+}
+
+function created(part) {
+    if (!isArray(part) || part.length !== 7) nonsense();
+    const [id, kind, items, more] = [part[0], part[1], part[4], part[6]];
+    if (typeof id !== 'number' || (id < 0) === (sign < 0) || id === 0 || mapHas(records, id) || !isArray(items)) nonsense();
+    const settle = {};
+    const object = kind === 'w'
+        ? new PrimordialPromise((resolve, reject) => { settle.resolve = resolve; settle.reject = reject; })
+        : emptyObject(id, kind, more, items.length);
+    const record = register(object, id, kind);
+    record.settle = settle;
+    if (kind === 'w' && isJudge) watch(object, settle);
+    if (kind === 'f') {
+        record.flavor = more[0];
+        record.isScanned = more[0] !== 1;
+        record.usual = more[0] === 1 ? 2 : 3;
+    }
+    return record;
+}
+
+function completed(record, part) {
+    const [kind, object] = [record.kind, record.held];
+    if (kind === 'q') return;
+    const prototype = prototypeOf(part[2], kind);
+    if (getPrototypeOf(object) !== prototype) setPrototypeOf(object, prototype);
+    if (kind === 'f' && isArray(part[6][3])) {
+        const held = decode(part[6][3]);
+        defineProperty(object, 'prototype', { value: isObject(held) ? held : nonsense(), writable: part[6][0] !== 2 });
+    }
+    fill(record, part[3], part[4], part[5]);
+}
+
+// Brings an object to what the other side says of it. A part that cannot be changed stays.
+function fill(record, isOpen, items, pairs) {
+    const [kind, object] = [record.kind, record.held];
+    if (!isArray(items) || !isArray(pairs)) nonsense();
+    let told; // the items of an array, where they are as they were told
+    const values = kind === 'a' ? undefined : decodeAll(items);
+    switch (kind) {
+    case 'a': told = fillArray(record, items); break;
+    case 'm':
+        mapClear(object);
+        for (let i = 0; i < values.length; i += 2) mapSet(object, values[i], values[i + 1]);
+        break;
+    case 's':
+        setClear(object);
+        for (let i = 0; i < values.length; i++) setAdd(object, values[i]);
+        break;
+    case 'd': dateSetTime(object, typeof values[0] === 'number' ? values[0] : nonsense()); break;
+    case 'x': if (typeof values[0] === 'number') object.lastIndex = values[0]; break;
+    case 'b': case 't': {
+        const bytes = kind === 'b' ? new PrimordialUint8Array(object) : object;
+        for (let i = 0; i < values.length; i++) if (typeof values[i] === 'number' || typeof values[i] === 'bigint') bytes[i] = values[i];
+        break;
+    }
+    default:
+    }
+    fillProperties(record, pairs);
+    if (kind === 'o' && !record.isOwn) joinConstructor(object);
+    if (isOpen === 0 && isExtensible(object)) preventExtensions(object);
+    record.state = told !== undefined && pairs.length === 0 && isOpen !== 0 ? { items: told, properties: pairs, isOpen: true } : look(object, record);
+}
+
+function joinConstructor(prototype) {
+    const constructor = getOwnPropertyDescriptor(prototype, 'constructor')?.value;
+    const record = typeof constructor === 'function' ? weakMapGet(recordOf, constructor) : undefined;
+    if (record !== undefined && !record.isOwn && record.kind === 'f' && hasOwn(constructor, 'prototype')) {
+        defineOwn(constructor, 'prototype', { __proto__: null, value: prototype });
+    }
+}
+
+function fillArray({ held: array, state }, items) {
+    const isSparse = items.length === 1 && isArray(items[0]) && items[0][0] === '-' && typeof items[0][1] === 'number';
+    const length = isSparse ? items[0][1] : items.length;
+    const told = [];
+    let isWhole = !isSparse && state === undefined;
+    if (array.length !== length && !Reflect.set(array, 'length', length)) return undefined;
+    for (let i = 0; i < items.length && !isSparse; i++) {
+        const item = items[i];
+        if (isArray(item) && item[0] === '-') {
+            deleteProperty(array, i);
+            isWhole = false;
+            continue;
+        }
+        const value = isArray(item) ? decode(item) : isObject(item) ? nonsense() : item;
+        if (state === undefined) told[i] = array[i] = value;
+        else defineOwn(array, i, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
+    }
+    return isWhole ? told : undefined;
+}
+
+// What cannot be defined because the object is frozen stays as it is.
+function fillProperties(record, pairs) {
+    const object = record.held;
+    const given = new PrimordialSet();
+    for (let i = 0; i + 1 < pairs.length; i += 2) {
+        const key = decode(pairs[i]);
+        if (typeof key !== 'string' && typeof key !== 'symbol') nonsense();
+        setAdd(given, key);
+        const own = propertyOf(pairs[i + 1]);
+        knownThen(key, own.value);
+        if (!isJudge || record.isOwn) defineOwn(object, key, own);
+        else if (!isWithheld(record, key, own)) believe(object, key, own);
+    }
+    const state = record.state;
+    if (state === undefined) return;
+    for (let i = 0; i < state.properties.length; i += 4) {
+        if (!setHas(given, state.properties[i])) deleteProperty(object, state.properties[i]);
+    }
+}
+
+function propertyOf(part) {
+    if (isArray(part) && (part[0] === 'd' || part[0] === 'g')) {
+        const flags = typeof part[1] === 'number' ? part[1] : nonsense();
+        const common = { __proto__: null, enumerable: (flags & 2) > 0, configurable: (flags & 4) > 0 };
+        if (part[0] === 'd') return { ...common, __proto__: null, value: decode(part[2]), writable: (flags & 1) > 0 };
+        const [get, set] = [decode(part[2]), decode(part[3])];
+        if ((get !== undefined && typeof get !== 'function') || (set !== undefined && typeof set !== 'function')) nonsense();
+        return { ...common, __proto__: null, get, set };
+    }
+    return { __proto__: null, value: decode(part), writable: true, enumerable: true, configurable: true };
+}
+
+// --- what the tests believe of the program's objects ----------------------------------------------
+//
+// An array is an array, whatever methods of its own it has: what would stand in the place of a
+// builtin's member is left out, unless the tests themselves make objects of that class. An object is
+// no number, though it may have a text: other conversions are only asked of such classes, too.
+
+const shown = new PrimordialWeakMap(); // prototypes of classes of which the tests made objects
+const containers = [ArrayPrototype, Map.prototype, Set.prototype, Date.prototype, RegExp.prototype, TypedArrayPrototype];
+
+function isWithheld(record, key, own) {
+    if (key === hasInstance) return true;
+    if (record.kind === 'e' || record.kind === 'f' || isShown(record.held)) return false;
+    for (let at = getPrototypeOf(record.held); at !== null; at = getPrototypeOf(at)) {
+        if (arrayIndexOf(containers, at) < 0) continue;
+        if (!(key in at) || (key === 'constructor' && record.kind === 'o')) return false;
+        record.withheld ??= [];
+        push(record.withheld, [key, own]);
+        return true;
+    }
+    return false;
+}
+
+function isShown(object) {
+    for (let at = object; at !== null; at = getPrototypeOf(at)) if (weakMapHas(shown, at)) return true;
+    return false;
+}
+
+// From now on the class is one that the tests make objects of.
+function show(prototype) {
+    for (let at = prototype; isObject(at) && !weakMapHas(shown, at) && !mapHas(builtinPaths, at); at = getPrototypeOf(at)) {
+        weakMapSet(shown, at, true);
+        const record = weakMapGet(recordOf, at);
+        const withheld = record?.withheld ?? [];
+        for (let i = 0; i < withheld.length; i++) believe(at, withheld[i][0], withheld[i][1]);
+        if (withheld.length > 0) record.state = look(at, record);
+    }
+}
+
+const guards = new PrimordialWeakMap(); // what converts an object: its own Symbol.toPrimitive
+const isGuard = (value) => typeof value === 'function' && weakMapHas(guards, value);
+
+function believe(object, key, own) {
+    if (key !== 'valueOf' && key !== 'toString' && key !== toPrimitive) {
+        defineOwn(object, key, own);
+        return;
+    }
+    if (key !== toPrimitive) defineOwn(object, key, own);
+    if (key !== toPrimitive && isGuard(getOwnPropertyDescriptor(object, toPrimitive)?.value)) return;
+    const guard = function (hint) {
+        if (hint !== 'string' && !(isObject(this) && isShown(this))) return hint === 'number' ? NaN : '[object Object]';
+        return primitive(this, weakMapGet(guards, guard), hint);
+    };
+    weakMapSet(guards, guard, key === toPrimitive ? own.value : undefined);
+    hide(object, toPrimitive, guard);
+}
+
+// OrdinaryToPrimitive and ToPrimitive of ECMA-262.
+function primitive(value, convert, hint) {
+    const methods = typeof convert === 'function' ? [convert]
+        : hint === 'string' ? [value.toString, value.valueOf] : [value.valueOf, value.toString];
+    for (let i = 0; i < methods.length; i++) {
+        const found = typeof methods[i] === 'function' ? apply(methods[i], value, [hint]) : value;
+        if (!isObject(found)) return found;
+    }
+    throw new PrimordialTypeError('Cannot convert object to primitive value');
+}
+
+// What the running test waits for: promises of the program, and callbacks of its thenables.
+let awaited = [];
+const waitingFor = new PrimordialWeakMap();
+
+// Whoever waits for a promise asks for its constructor.
+function watch(promise, settle) {
+    const get = () => {
+        if (!settle.isOver) push(awaited, settle);
+        return PrimordialPromise;
+    };
+    defineProperty(promise, 'constructor', { get, set: undefined, enumerable: false, configurable: true });
+}
+
+const thens = new PrimordialWeakMap(); // functions that are the `then` of something
+
+function knownThen(key, value) {
+    if (key === 'then' && typeof value === 'function') weakMapSet(thens, value, true);
+    return value;
+}
+
+function expectCall(values) {
+    const waiting = { isOver: !isJudge };
+    for (let i = 0; i < values.length; i++) if (typeof values[i] === 'function') weakMapSet(waitingFor, values[i], waiting);
+    if (typeof values[0] === 'function') push(awaited, waiting);
+}
+
+// --- both ways --------------------------------------------------------------------------------------
+
+function accepted(text, isAnswerNow) {
+    const parts = jsonParse(text);
+    if (!isArray(parts) || !isArray(parts[0])) nonsense();
+    isAnswer = isAnswerNow;
+    if (parts.length === 1) return parts[0];
+    for (let i = 1; i < 5; i++) if (!isArray(parts[i])) nonsense();
+    const news = parts[1];
+    const made = [];
+    for (let i = 0; i < news.length; i++) push(made, created(news[i]));
+    for (let i = 0; i < made.length; i++) completed(made[i], news[i]);
+    const changes = parts[2];
+    for (let i = 0; i < changes.length; i++) {
+        const change = isArray(changes[i]) ? changes[i] : nonsense();
+        const record = mapGet(records, change[0]);
+        if (record !== undefined && isChangeable(record)) fill(record, change[1], change[2], change[3]);
+    }
+    const gone = parts[3];
+    for (let i = 0; i < gone.length; i++) {
+        const record = mapGet(records, gone[i]);
+        if (record?.isOwn) forget(record);
+    }
+    const names = parts[4];
+    for (let i = 0; i < names.length; i++) {
+        if (!isArray(names[i]) || typeof names[i][0] !== 'string') nonsense();
+        takeName(names[i][0], decode(names[i][1]));
+    }
+    return parts[0];
+}
+
+// Of the tests' own objects the program changes data alone.
+function isChangeable(record) {
+    if (!isJudge || !record.isOwn) return true;
+    return record.kind !== 'f' && record.kind !== 'q' && record.kind !== 'w' && record.kind !== 'g' && !isPrototype(record.held);
+}
+
+function ask(head) {
+    const text = host.exchange(message(head));
+    if (typeof text !== 'string') throw new PrimordialRangeError('Maximum call stack size exceeded');
+    const answer = accepted(text, true);
+    const value = decode(answer[1]);
+    if (answer[0] === '=') return value;
+    throw value;
+}
+
+// Tells the tests what changed while no function of the program was called.
+function sync() {
+    const text = message('"sync"');
+    if (text !== '[["sync"]]') accepted(host.exchange(text), true);
+}
+
+function serve(text) {
+    try {
+        const value = performed(accepted(text, false)); // which must live until it is told
+        return message(`"=",${code(value)}`);
+    } catch (error) {
+        try {
+            return message(`"!",${code(error)}`);
+        } catch {
+            return '[["!",null],[],[],[],[]]';
+        }
+    }
+}
+
+// A function of this side that the other side may call.
+function ownFunction(part) {
+    if (!isJudge) return decode(part);
+    const record = isArray(part) && part.length === 1 ? mapGet(records, part[0]) : undefined;
+    return record?.isOwn && typeof record.held === 'function' ? record.held : nonsense();
+}
+
+function performed(what) {
+    switch (what[0]) {
+    case 'call': {
+        const called = ownFunction(what[1]);
+        const waiting = weakMapGet(waitingFor, called);
+        if (waiting !== undefined) waiting.isOver = true;
+        return apply(called, decode(what[2]), decodeAll(what[3]));
+    }
+    case 'new': {
+        const called = ownFunction(what[1]);
+        const target = what[3] === null ? called : decode(what[3]);
+        return construct(called, decodeAll(what[2]), typeof target === 'function' ? target : nonsense());
+    }
+    case 'method': {
+        const record = isArray(what[1]) ? mapGet(records, what[1][0]) : undefined;
+        if (!record?.isOwn || record.kind !== 'g' || arrayIndexOf(record.methods, what[2]) < 0) nonsense();
+        return apply(record.held[what[2]], record.held, decodeAll(what[3]));
+    }
+    case 'trap': {
+        const record = isArray(what[1]) ? mapGet(records, what[1][0]) : undefined;
+        if (!record?.isOwn || record.kind !== 'q' || typeof traps[what[2]] !== 'function') nonsense();
+        return apply(traps[what[2]], undefined, [record.held, ...decodeAll(what[3])]);
+    }
+    case 'settle': {
+        const record = isArray(what[1]) ? mapGet(records, what[1][0]) : undefined;
+        if (record === undefined || record.isOwn || record.kind !== 'w') return undefined;
+        const settle = what[2] === true ? record.settle.resolve : record.settle.reject;
+        record.settle.isOver = true;
+        settle(decode(what[3]));
+        return undefined;
+    }
+    case 'sync': return undefined;
+    default: return isJudge ? nonsense() : performedByProgram(what);
+    }
+}
