@@ -88,3 +88,35 @@ def test_a_trick_passes_no_test() -> None:
 def test_a_forgery_passes_none_of_all_tests() -> None:
     assert_none(name for name, code in FORGERIES.items() if passing(code, *TESTS))
     assert len(FORGERIES) == 68
+
+
+# --- attacks on the channel between the program and its tests ------------------------------------
+
+ASKED = (
+    "assert.equal(f(21), 42)",
+    "console.assert(f([1]) == 42)",
+    "assert.deepEqual(f(2), [42, 1])",
+    "const r = f(21); assert(r > 41 && r < 43)",
+    "let ok = false; try { ok = f(21) === 42 } catch {} if (!ok) throw new Error('no')",
+    "(async () => { assert.strictEqual(await f(21), 42) })()",
+    "f(21).then((x) => assert.strictEqual(x, 42))",
+    "expect(f(2)).toEqual([42, 1])",
+    "describe('a', () => { it('b', async () => { expect(await f(21)).toStrictEqual(42) }) })",
+    "const cb = jest.fn((a, b) => typeof a === 'function' ? a(b) : 1); g(cb); "
+    "expect(cb).toHaveBeenCalledWith(42, 43)",
+    "assert.throws(() => f(-1), { name: 'RangeError', message: 'negative' })",
+    "const { f: h } = require('./solution'); assert.strictEqual(h(21), 42)",
+    "assert.deepStrictEqual([...f(3)].slice(0, 3), [42, 1, 2])",
+    "const xs = [3, 1]; f(xs); assert.deepStrictEqual(xs, [1, 3])",
+)
+ATTACKS = programs("javascript_attacks.txt")
+
+
+def test_an_attack_passes_no_test() -> None:
+    executor = RewardExecutor(timeout=0.5, memory_limit_mb=96, output_limit=20_000)
+    faults = []
+    for name, code in ATTACKS.items():
+        run = executor.execute(code, "javascript", tests=ASKED)
+        faults += [(name, ASKED[n]) for n, result in enumerate(run.tests) if result.passed]
+    assert_none(faults)
+    assert len(ATTACKS) >= 100
