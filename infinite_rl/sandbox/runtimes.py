@@ -94,7 +94,7 @@ class Runtime:
 
 
 _GUESTS = "infinite_rl.sandbox"
-_JAVASCRIPT = "67031f17cbef34c56ba745fb72e1d3a499eeed0747522efc5cec8353a45b19bd"
+_JAVASCRIPT = "e103de549f8563ff0e1d850ce482d466167221d5689ab7bf1215c3ef8ba9c0ea"
 # fmt: off
 RUNTIMES: tuple[Runtime, ...] = (
     Runtime("python", ("py", "python3"), "python.wasm", "",

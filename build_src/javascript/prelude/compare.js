@@ -9,9 +9,16 @@ function deepEqual(a, b, strict, pairs = []) {
     if (objectTag(a) !== objectTag(b) || isArray(a) !== isArray(b)) return false;
     for (let i = 0; i < pairs.length; i++) if (pairs[i][0] === a && pairs[i][1] === b) return true;
     push(pairs, [a, b]);
-    const equal = kindOf(a) === kindOf(b) && sameInside(a, b, strict, pairs) && sameProperties(a, b, strict, pairs);
+    const equal = (arePlain(a, b) || (kindOf(a) === kindOf(b) && sameInside(a, b, strict, pairs))) && sameProperties(a, b, strict, pairs);
     pairs.length -= 1;
     return equal;
+}
+
+// Two arrays of one length, or two objects, without a kind of their own.
+function arePlain(a, b) {
+    const prototype = getPrototypeOf(a);
+    if (prototype !== getPrototypeOf(b)) return false;
+    return prototype === ArrayPrototype ? isArray(a) && a.length === b.length : prototype === ObjectPrototype;
 }
 
 function isNested(value) {

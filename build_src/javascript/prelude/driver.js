@@ -30,11 +30,11 @@ knowBuiltins();
 for (const name of ['Object', 'Array', 'String', 'Number', 'Boolean', 'BigInt', 'Symbol', 'Map', 'Set', 'WeakMap', 'WeakSet', 'Date', 'RegExp', 'Promise',
     'Error', 'TypeError', 'RangeError', 'SyntaxError', 'ReferenceError', 'EvalError', 'URIError', 'AggregateError', 'Function', 'Math', 'JSON']) {
     const object = globalThis[name];
-    push(extensible, [name, object, getOwnPropertyNames(object).length]);
+    push(extensible, { path: name, object, count: getOwnPropertyNames(object).length });
     if (name !== 'Function') push(passable, object);
     if (object.prototype === undefined) continue;
     if (name === 'Object') continue; // every object of the tests has what it has
-    push(extensible, [`${name}.prototype`, object.prototype, getOwnPropertyNames(object.prototype).length]);
+    push(extensible, { path: `${name}.prototype`, object: object.prototype, count: getOwnPropertyNames(object.prototype).length });
     push(passable, object.prototype);
 }
 push(passable, ObjectPrototype);

@@ -12,6 +12,7 @@ function performedByProgram(what) {
 // The names are looked up as code of the program would: they may be declared in any way.
 function offered(words, kinds) {
     isCareful = arrayIndexOf(kinds, 'accessors') >= 0;
+    keepsAll = arrayIndexOf(kinds, 'weak') >= 0;
     if (arrayIndexOf(kinds, 'env') >= 0) shareEnvironment();
     let text = '';
     for (let i = 0; i < words.length; i++) text += `${words[i]}: () => ${words[i]}, `;
@@ -42,12 +43,12 @@ function shareEnvironment() {
 }
 
 // Methods that the program gave to builtins: [path, key, method, ...].
-const extensible = []; // [path, object, how many properties it had]
+const extensible = []; // with how many properties they had
 
 function additions() {
     const found = [];
     for (let i = 0; i < extensible.length; i++) {
-        const [path, object, count] = [extensible[i][0], extensible[i][1], extensible[i][2]];
+        const { path, object, count } = extensible[i];
         const keys = getOwnPropertyNames(object);
         for (let j = count; j < keys.length; j++) {
             const value = getOwnPropertyDescriptor(object, keys[j])?.value;
@@ -61,7 +62,6 @@ function additions() {
 
 const programNames = { __proto__: null }; // the program's names, and what they stand for
 let programExports;
-let isModule = false;
 let plan;
 let current = 0; // the running test
 let failure = ''; // of the running test
@@ -101,6 +101,7 @@ function prepare(text) {
     plan = jsonParse(text);
     plan.words = plan.words.filter((word) => !(word in globalThis) || arrayIndexOf(replaceable, word) >= 0);
     isCareful = arrayIndexOf(plan.kinds, 'accessors') >= 0;
+    keepsAll = arrayIndexOf(plan.kinds, 'weak') >= 0;
     if (arrayIndexOf(plan.kinds, 'env') >= 0) shareEnvironment();
     for (let i = 0; i < plan.shared.length; i++) {
         const [owner, key] = split(plan.shared[i], '.');

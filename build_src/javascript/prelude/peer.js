@@ -243,7 +243,7 @@ function properties(object, record, from) {
     const found = [];
     const { kind } = record;
     const keys = ownKeys(object);
-    if (kind === 'f' && keys.length === record.usual) return found;
+    if (kind === 'f' ? keys.length === record.usual : kind === 'a' && keys.length === from + 1) return found;
     for (let i = from; i < keys.length; i++) {
         const key = keys[i];
         if (kind === 'a' && key === 'length') continue;
@@ -301,6 +301,7 @@ function sameState(a, b) {
     return true;
 }
 
+let keepsAll = false; // where weak references may know an object that nobody else holds
 let isCareful = false; // where a property may become an accessor that gives the same value
 
 // Whether an object of the most frequent kinds is as it was told last. Saves to describe it anew.
@@ -411,7 +412,7 @@ function message(head) {
         for (let i = 0; i < listed.length; i++) {
             const record = listed[i];
             if (i < count && record.isScanned && record.state !== undefined && record.held !== undefined) changed += changeCode(record, changed === '');
-            if (!record.isOwn) {
+            if (!record.isOwn && !keepsAll) {
                 record.held = undefined;
                 record.held = weakly(record.weak);
             }
@@ -465,7 +466,8 @@ let isAnswer = true; // a message that the program was asked for
 
 function decode(part) {
     if (!isArray(part)) return isObject(part) ? nonsense() : part;
-    const [first, second] = [part[0], part[1]];
+    const first = part[0];
+    const second = part[1];
     if (typeof first === 'number') return (mapGet(records, first) ?? nonsense()).held;
     switch (first) {
     case 'u': return undefined;
@@ -598,12 +600,13 @@ const revocable = (...values) => {
 
 function emptyFunction(more) {
     if (!isArray(more) || typeof more[1] !== 'string' || typeof more[2] !== 'number') nonsense();
-    const [flavor, name, length] = [more[0], more[1], more[2]];
+    const flavor = more[0];
+    const name = more[1];
     let made; // closures over few variables: a run pays for each that it touches first
     if (flavor === 1) ({ made } = { made(...values) { return invoke(made, this, values); } });
     else made = function (...values) { return invoke(made, this, values, new.target); };
     defineProperty(made, 'name', { value: name, configurable: true });
-    defineProperty(made, 'length', { value: length, configurable: true });
+    defineProperty(made, 'length', { value: more[2], configurable: true });
     return made;
 }
 
@@ -620,9 +623,12 @@ function invoke(made, self, values, target) {
 
 function created(part) {
     if (!isArray(part) || part.length !== 7) nonsense();
-    const [id, kind, items, more] = [part[0], part[1], part[4], part[6]];
+    const id = part[0];
+    const kind = part[1];
+    const items = part[4];
+    const more = part[6];
     if (typeof id !== 'number' || (id < 0) === (sign < 0) || id === 0 || mapHas(records, id) || !isArray(items)) nonsense();
-    const settle = {};
+    const settle = kind === 'w' ? {} : undefined;
     const object = kind === 'w'
         ? new PrimordialPromise((resolve, reject) => { settle.resolve = resolve; settle.reject = reject; })
         : emptyObject(id, kind, more, items.length);
@@ -638,7 +644,7 @@ function created(part) {
 }
 
 function completed(record, part) {
-    const [kind, object] = [record.kind, record.held];
+    const { kind, held: object } = record;
     if (kind === 'q') return;
     const prototype = prototypeOf(part[2], kind);
     if (getPrototypeOf(object) !== prototype) setPrototypeOf(object, prototype);
@@ -651,7 +657,7 @@ function completed(record, part) {
 
 // Brings an object to what the other side says of it. A part that cannot be changed stays.
 function fill(record, isOpen, items, pairs) {
-    const [kind, object] = [record.kind, record.held];
+    const { kind, held: object } = record;
     if (!isArray(items) || !isArray(pairs)) nonsense();
     let told; // the items of an array, where they are as they were told
     const values = kind === 'a' ? undefined : decodeAll(items);
@@ -711,6 +717,7 @@ function fillArray({ held: array, state }, items) {
 // What cannot be defined because the object is frozen stays as it is.
 function fillProperties(record, pairs) {
     const object = record.held;
+    if (pairs.length === 0 && (record.state === undefined || record.state.properties.length === 0)) return;
     const given = new PrimordialSet();
     for (let i = 0; i + 1 < pairs.length; i += 2) {
         const key = decode(pairs[i]);
@@ -733,7 +740,8 @@ function propertyOf(part) {
         const flags = typeof part[1] === 'number' ? part[1] : nonsense();
         const common = { __proto__: null, enumerable: (flags & 2) > 0, configurable: (flags & 4) > 0 };
         if (part[0] === 'd') return { ...common, __proto__: null, value: decode(part[2]), writable: (flags & 1) > 0 };
-        const [get, set] = [decode(part[2]), decode(part[3])];
+        const get = decode(part[2]);
+        const set = decode(part[3]);
         if ((get !== undefined && typeof get !== 'function') || (set !== undefined && typeof set !== 'function')) nonsense();
         return { ...common, __proto__: null, get, set };
     }

@@ -12,9 +12,7 @@ const uncurry = functionBind.bind(functionCall); // uncurry(f)(self, ...rest) is
 const apply = Reflect.apply;
 const { ownKeys, defineProperty: defineOwn } = Reflect;
 const {
-    defineProperties,
     defineProperty,
-    freeze,
     getOwnPropertyDescriptor,
     getOwnPropertyNames,
     getOwnPropertySymbols,
@@ -23,7 +21,6 @@ const {
     isExtensible,
     keys: objectKeys,
     preventExtensions,
-    values: objectValues,
 } = Object;
 const { isArray } = Array;
 const { parseInt: parseInteger, parseFloat: parseNumber } = Number;

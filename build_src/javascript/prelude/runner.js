@@ -435,6 +435,7 @@ const matchers = {
     toSatisfy: (a, check) => Boolean(check(a)),
     toBeTypeOf: (a, name) => typeof a === name,
     toHaveBeenCalled: (a) => callsOf(a).length > 0,
+    toHaveBeenCalledOnce: (a) => callsOf(a).length === 1,
     toHaveBeenCalledTimes: (a, count) => callsOf(a).length === count,
     toHaveBeenCalledWith: (a, ...values) => callsOf(a).some((call) => alike(call.values, values, false)),
     toHaveBeenLastCalledWith: (a, ...values) => alike(callsOf(a).at(-1)?.values, values, false),

@@ -16,7 +16,7 @@ from .runners import runner_of
 _TABLES = WordTables(__file__)
 _RESERVED, _RUNNERS = _TABLES.words("reserved"), _TABLES.words("runners")
 _SHARED, _TASKS = _TABLES.words("shared"), _TABLES.words("tasks")
-_ACCESSORS = _TABLES.words("accessors")
+_ACCESSORS, _WEAK = _TABLES.words("accessors"), _TABLES.words("weak")
 _WORD = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
 # A program that may have given builtins methods of its own.
 _ADDED = re.compile(
@@ -58,6 +58,7 @@ class Names:
             ("additions", _ADDED.search(code)),
             ("exports", "exports" in words or self.needs_module),
             ("accessors", _ACCESSORS & (words | self.words)),
+            ("weak", _WEAK & (words | self.words)),
         )
         has_tasks = bool(words & {*_TASKS, "require", "import", "stdin"})
         runner = set(self.runner) if self.has_runner else set()
