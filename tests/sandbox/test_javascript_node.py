@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from infinite_rl.sandbox.executor import RewardExecutor
+from tests.support.labelled import assert_none
 
 HERE = Path(__file__).parent
 EXECUTOR = RewardExecutor(timeout=30)
@@ -119,6 +120,19 @@ def test_verdicts_are_those_of_node() -> None:
             results = EXECUTOR.execute(code, "javascript", tests=tests).tests
             found = [(test, result.passed) for test, result in zip(tests, results, strict=True)]
             assert found == [(t, v == "1") for t, v in zip(tests, expected, strict=True)]
+
+
+def test_each_style_of_test_passes_with_the_program_and_fails_without_it() -> None:
+    blocks = file("styles").rstrip("\n").split("\n%%%%\n")
+    assert len(blocks) >= 130
+    faults = []
+    for name, _, text in (block.partition("\n") for block in blocks):
+        code, test, setup = [*text.split("\n----\n"), ""][:3]
+        for program, expected in ((code, True), ("", False)):
+            run = EXECUTOR.execute(program, "javascript", tests=[test], setup=setup)
+            passed = any(result.passed for result in run.tests)
+            faults += [(name, run.tests, run.stderr)] if passed != expected else []
+    assert_none(faults)
 
 
 # Runs each script of a list in a thread of its own, and prints whether each ended well.
