@@ -94,7 +94,7 @@ class Runtime:
 
 
 _GUESTS = "infinite_rl.sandbox"
-_JAVASCRIPT = "e103de549f8563ff0e1d850ce482d466167221d5689ab7bf1215c3ef8ba9c0ea"
+_JAVASCRIPT = "4a174911f0ac129ee30ff5bfc03a1566a8cc011ca0c142996b385d9eac4d502a"
 # fmt: off
 RUNTIMES: tuple[Runtime, ...] = (
     Runtime("python", ("py", "python3"), "python.wasm", "",

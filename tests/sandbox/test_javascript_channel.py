@@ -75,12 +75,13 @@ TESTS = (
 def test_no_message_breaks_the_side_of_the_tests_or_passes_a_test(answers: list[str]) -> None:
     told = iter([KNOWN, *answers])
 
-    def exchange(side: _Side, _box: int) -> int:
+    def answered(side: _Side, start: int) -> int:
+        side._depth -= 1
         if not side.is_judge:
             return int(side.machine.call("qjs_get_undefined"))
         return side.machine.new_string(next(told, '[["=",["u"]]]'))
 
-    with patch.object(_Side, "_exchange", exchange):
+    with patch.object(_Side, "_answered", answered):
         run = RewardExecutor(timeout=20).execute("function f() {}", "javascript", tests=TESTS)
     assert run.status == "ok", (answers, run.stderr)
     assert [result.passed for result in run.tests] == [True, False, False, True], (answers, run)
@@ -108,3 +109,11 @@ def test_what_was_earned_before_a_stop_is_kept() -> None:
     code = "const f = (x) => { while (x > 1); return x }"
     run = RewardExecutor(timeout=0.3).execute(code, "javascript", tests=tests)
     assert (run.status, [result.passed for result in run.tests]) == ("timeout", [True])
+
+
+def test_calls_go_a_hundred_levels_deep_between_the_sides_and_then_fail() -> None:
+    code = "const f = (g, n) => { console.log('x'.repeat(9000)); return n < 1 ? 0 : 1 + g(n - 1) }"
+    g = "const g = (n) => { jest.advanceTimersByTime(1); return f(g, n) };"
+    tests = [f"{g} assert.equal(g(100), 100)", f"{g} assert.throws(() => g(1e6), RangeError)"]
+    run = RewardExecutor(output_limit=10**8).execute(code, "javascript", tests=tests)
+    assert [result.message for result in run.tests] == ["", ""]

@@ -383,14 +383,18 @@ function callsOf(mocked) {
     return weakMapGet(mockCalls, mocked)();
 }
 
+class Rejection {
+    constructor(rejection) { hide(this, 'rejection', rejection); }
+}
+
 function throwsAs(body, expected) {
     let error;
-    if (isObject(body) && hasOwn(body, 'rejection')) error = body;
+    if (instanceOf(Rejection, body)) error = body;
     else {
         try {
             checkedBody(body)();
         } catch (caught) {
-            error = { rejection: caught };
+            error = new Rejection(caught);
         }
     }
     if (error === undefined) return false;
@@ -474,7 +478,7 @@ function expectation(actual, negated, when, isRejection) {
     for (const name of objectKeys(matchers)) {
         made[name] = (...values) => {
             const check = (value) => {
-                const subject = isRejection && startsWith(name, 'toThrow') ? { rejection: value } : value;
+                const subject = isRejection && startsWith(name, 'toThrow') ? new Rejection(value) : value;
                 if (Boolean(matchers[name](subject, ...values)) === negated) {
                     unmet(`${negated ? 'not ' : ''}${name}(${join(values.map((each) => slice(inspect(each), 0, 400)), ', ')})`, value);
                 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -43,7 +44,8 @@ _FIRST_S, _FIRST_FUEL = 10.0, 10**6  # for the first instance, which only reads 
 _RECOVERY_FUEL = 10**8
 _MEMORY_SLACK = 1024 * 1024
 _REPORT_ROOM = 8 * 1024 * 1024
-_DEEPEST = 100  # calls from one side into the other and back, one inside the other
+_DEEPEST = 300  # calls from one side into the other and back, one inside the other
+_FRAMES, _OWN_FRAMES = 4, 100  # of Python's stack that each takes, and all else
 _MESSAGE_CHARS = 2000
 _EBADF = 8
 
@@ -411,18 +413,23 @@ class _Side:
             message = _difference(program.tests[number], program.expected[number], text[1:])
         self.run.tests.append(TestResult(not message, message))
 
-    def _exchange(self, box: int) -> int:
-        """Pass a message to the other side, and return its answer, undefined if there is none."""
-        other = self.other
-        if other is None or self._depth + other._depth >= _DEEPEST:
-            return int(self.machine.call("qjs_get_undefined"))
+    def _asked(self, box: int) -> tuple[int, ...] | None:
+        """Put a message into the other side, to be answered there; None if that is too deep."""
+        other, most = self.other, (sys.getrecursionlimit() - _OWN_FRAMES) // _FRAMES
+        if other is None or self._depth + other._depth >= min(most, _DEEPEST):
+            return None
         self._exchanges += 1
         self._depth += 1
-        answer = other.machine.answer("serve", self.machine.bytes_of(box))
+        return other.machine.question("serve", self.machine.bytes_of(box))
+
+    def _answered(self, start: int) -> int:
+        """Return the other side's answer, undefined if there is none."""
+        assert self.other is not None
         self._depth -= 1
-        if answer is None:
+        text = self.other.machine.take_answer(start)
+        if text is None:
             return int(self.machine.call("qjs_get_undefined"))
-        return self.machine.new_string_of(answer)
+        return self.machine.new_string_of(text)
 
     # --- calls from the guest ---------------------------------------------------------------------
 
@@ -432,7 +439,11 @@ class _Side:
         function = machine.read(name, size)
         value = machine.word(values) if count else 0
         if function == b"exchange":
-            return self._exchange(value)
+            question = self._asked(value)
+            if question is None or self.other is None:
+                return int(machine.call("qjs_get_undefined"))
+            # Here, since each level of calls takes Python's own frames.
+            return self._answered(self.other.machine.call("answer", *question))
         if function == b"promiseState":
             state = machine.call("qjs_promise_state", value)
             return int(machine.call("qjs_new_number", float(state)))

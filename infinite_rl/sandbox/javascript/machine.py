@@ -110,16 +110,20 @@ class Machine(Instance):
         box = int(self.call("qjs_call", function, undefined, len(arguments), base))
         return None if self._is_exception(box) else box
 
-    def answer(self, name: str, text: bytes) -> bytes | None:
-        """Call a driver function with a text; return its text, None if it threw."""
-        out = self._constants["arguments"]
+    def question(self, name: str, text: bytes) -> tuple[int, ...]:
+        """Return the arguments of `answer`, which calls a driver function with a text.
+
+        Its result is for `take_answer`. Raises `OutOfMemory`.
+        """
         address, size = self._put(text)
-        start = int(self.call("answer", self._constants[f"driver_{name}"], address, size, out))
-        self._release(address)
+        return self._constants[f"driver_{name}"], address, size, self._constants["arguments"]
+
+    def take_answer(self, start: int) -> bytes | None:
+        """Return the text that the driver function returned; None if it threw."""
         if start == 0:
             self.call("qjs_free_value", self.exception())
             return None
-        data = self.read(start, self.word(out + 8))
+        data = self.read(start, self.word(self._constants["arguments"] + 8))
         self.call("qjs_free_cstring", start)
         return data
 
