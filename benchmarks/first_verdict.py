@@ -58,8 +58,8 @@ def fetch(folder: Path) -> None:
 
 def first_verdicts(wheels: Path, byte_compile: bool) -> dict[str, float]:
     """Return the seconds of each step on a machine that has nothing but Python."""
-    with tempfile.TemporaryDirectory() as made:
-        home, bin_ = Path(made, "home"), Path(made, "venv", "bin")
+    with tempfile.TemporaryDirectory() as folder:
+        home, bin_ = Path(folder, "home"), Path(folder, "venv", "bin")
         home.mkdir()
         _run([sys.executable, "-m", "venv", str(bin_.parent)])
         nothing = {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}

@@ -24,7 +24,6 @@ from typing import Any
 
 from infinite_rl.errors import RuntimeMissing
 from infinite_rl.sandbox.executor import RewardExecutor
-from infinite_rl.sandbox.python.tests import read_tests
 from infinite_rl.types import Execution
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -99,19 +98,6 @@ def why(execution: Execution) -> str:
     return f"{execution.status}: {lines[0]}"
 
 
-def hidden_share(problems: list[Problem]) -> str:
-    """How many assertions are judged by what the host alone knows."""
-    assertions = [
-        assertion
-        for problem in problems
-        for test in read_tests(problem.tests, "", problem.entry_point).tests
-        for assertion in test.assertions
-    ]
-    count = sum(not assertion.beside for assertion in assertions)
-    share = 100 * count / len(assertions)
-    return f"{count} of {len(assertions)} assertions ({share:.1f} %) are judged on the host alone"
-
-
 @dataclass(frozen=True)
 class Ran:
     """The references of a suite, how each ended, and the seconds of all."""
@@ -154,8 +140,6 @@ def run_suite(suite: Suite, path: Path, executor: RewardExecutor, threads: int) 
         f"a program takes {statistics.median(times):.1f} ms (median), "
         f"{statistics.mean(times):.1f} ms (mean), {max(times):.0f} ms (longest)"
     )
-    if suite.language == "python":
-        print(f"  {hidden_share(problems)}")
     for problem, execution in ran.pairs:
         if not passed(problem, execution):
             print(f"  {problem.name}: {why(execution)}")

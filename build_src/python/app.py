@@ -16,8 +16,7 @@ import random
 import sys
 import traceback
 import types
-from collections.abc import Callable
-from typing import Any
+import unittest.mock
 
 import library
 
@@ -25,14 +24,21 @@ library.load()
 
 import green  # noqa: E402 - patches what was just loaded, as the next do
 import immortal  # noqa: E402
+import judge  # noqa: E402
+import peer  # noqa: E402
+import plain  # noqa: E402, F401 - as `shown` and `small_pytest`, for `judge`
 import pools  # noqa: E402
+import served  # noqa: E402
+import shown  # noqa: E402, F401
+import small_pytest  # noqa: E402, F401
 import surroundings  # noqa: E402
-import values  # noqa: E402
 import wit_world  # noqa: E402
 
-_OURS = ("app", "green", "immortal", "library", "pools", "surroundings", "values", "wit_world")
-_PROGRAM, _SETUP = "program.py", "setup.py"
-_MESSAGE_CHARS = 500
+_OURS = (
+    *("app", "green", "immortal", "judge", "library", "peer", "plain", "pools", "served", "shown"),
+    *("small_pytest", "surroundings", "wit_world"),
+)
+_PROGRAM = "program.py"
 _C_LONG_BITS = 64  # an exit code beyond what C can hold is 255
 _RECURSION_LIMIT = 1000 + 10  # what Python gives, and a few frames of ours
 
@@ -80,19 +86,6 @@ class _Run:
         sys.modules[name] = self.module
         self.out_of_memory = False
         self._streams = streams
-        self._builtins: dict[str, Any] = {}
-
-    def as_main(self) -> None:
-        """What follows sees a clean Python, in which the program's module is the main one."""
-        sys.settrace(None)
-        sys.setprofile(None)
-        vars(builtins).update(__builtins__)
-        self.names["__name__"] = "__main__"
-        sys.modules["__main__"] = self.module
-
-    def keep_builtins(self) -> None:
-        """Have each test start with the builtins as they are now."""
-        self._builtins = {**vars(builtins)}
 
     def execute(self, source: str, filename: str) -> None:
         """Run source text in the namespace, with its lines known to tracebacks."""
@@ -140,28 +133,6 @@ class _Run:
         except BaseException:  # the program may have put anything in these places
             return
 
-    def test(
-        self, source: str, filename: str, entry_point: str, reports: values.Reports
-    ) -> str | None:
-        """Run one test: None when it ended well, else its error in one short text."""
-        self.names.update(reports.names())
-        self.names["__builtins__"] = builtins
-        vars(builtins).update(self._builtins)
-        try:
-            if entry_point:
-                self.names.pop("check", None)
-            self.execute(source, filename)
-            if entry_point:
-                self._named("check")(self._named(entry_point))
-        except BaseException as error:  # whatever is raised fails the test
-            return self._brief(error, filename)
-        return None
-
-    def _named(self, name: str) -> Callable[..., Any]:
-        if name not in self.names:
-            raise NameError(f"name {name!r} is not defined")
-        return self.names[name]
-
     def _exit_code(self, leaving: SystemExit) -> int:
         code = leaving.code
         if code is None:
@@ -177,16 +148,6 @@ class _Run:
             return "".join(traceback.format_exception(error.with_traceback(_theirs(error))))
         except BaseException:  # the exception is the program's own class, and may be hostile
             return f"{type(error).__name__}\n"
-
-    def _brief(self, error: BaseException, filename: str) -> str:
-        self._note(error)
-        try:
-            text = "".join(traceback.format_exception_only(error)).strip()
-            if type(error) is AssertionError and not error.args:
-                text += f": {_line(error, filename)}"
-            return text.encode("utf-8", "backslashreplace").decode()[:_MESSAGE_CHARS]
-        except BaseException:  # as above
-            return type(error).__name__
 
     def _note(self, error: BaseException) -> None:
         if isinstance(error, MemoryError) and not error.args:  # with a text: nested too deeply
@@ -207,12 +168,6 @@ def _theirs(error: BaseException) -> types.TracebackType | None:
     return trace
 
 
-def _line(error: BaseException, filename: str) -> str:
-    """The line of the test that the error came from."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return next((frame.line or "" for frame in reversed(frames) if frame.filename == filename), "")
-
-
 _streams: list[_Streams] = []  # those of the next run: to make them takes time
 
 
@@ -220,71 +175,88 @@ class WitWorld(wit_world.WitWorld):
     """The exported world."""
 
     def run(
-        self,
-        code: str,
-        stdin: str,
-        setup: str,
-        tests: list[str],
-        entry_point: str,
-        nonce: str,
-        seed: int | None,
+        self, code: str, stdin: str, is_tested: bool, steps: bytes, seed: int | None
     ) -> wit_world.Report:
-        sys.argv = [_PROGRAM]
-        # Without a number it would read 2,500 bytes of randomness.
-        random.seed(int.from_bytes(os.urandom(32)) if seed is None else seed)
-        surroundings.set_stdin(stdin)
-        streams = _streams.pop()
-        for name in _OURS:
-            sys.modules.pop(name, None)
-        run = _Run("program" if tests else "__main__", streams)
+        global _peer
+        streams = _prepared(stdin, seed)
+        run = _Run("program" if is_tested else "__main__", streams)
         exit_code = run.program(code, _PROGRAM)
-        if exit_code is None and (setup or tests):
-            run.as_main()
-            if setup:
-                exit_code = run.program(setup, _SETUP)
-            if not any("builtins" in text for text in tests):
-                run.keep_builtins()
-        if exit_code is None:
-            for number, source in enumerate(tests, 1):
-                reports = values.Reports()
-                message = run.test(source, f"test_{number}.py", entry_point, reports)
-                wit_world.verdict(nonce, message is None, message or "", reports.text())
-        if not tests:
+        if is_tested and exit_code is None:
+            _peer = program = served.Program(wit_world.exchange, run.names, code)
+            program.evaluate(steps, wit_world.is_going_on)
+        if not is_tested:
             exit_code = run.threads() or exit_code
             run.leave()
         streams.flush()
-        return wit_world.Report(exit_code or 0, run.out_of_memory)
+        return wit_world.Report(exit_code or 0, run.out_of_memory, exit_code is not None)
+
+    def plan(
+        self,
+        setup: str,
+        tests: list[str],
+        entry_point: str,
+        modules: list[str],
+        is_expected: bool,
+    ) -> wit_world.TestsPlan:
+        planned = judge.plan(setup, tests, entry_point, modules, is_expected)
+        return wit_world.TestsPlan(*planned)
+
+    def judge(self, plan: bytes, seed: int | None) -> wit_world.Report:
+        global _peer
+        streams = _prepared("", seed)
+        _peer = judge.Judge(wit_world.exchange)
+        tests = judge.Tests(_peer, plan)
+        failed = tests.run_setup()
+        if failed is not None:
+            streams.error(f"{failed}\n")
+        else:
+            for message in tests.run():
+                wit_world.verdict(message is None, message or "")
+        streams.flush()
+        has_failed = failed is not None
+        return wit_world.Report(has_failed, False, has_failed)
+
+    def answer(self, message: str) -> str:
+        return _peer.answer(message)
+
+
+_peer: peer.Peer
+
+
+def _prepared(stdin: str, seed: int | None) -> _Streams:
+    """Make the surroundings of a run; return its streams."""
+    sys.argv = [_PROGRAM]
+    # Without a number it would read 2,500 bytes of randomness.
+    random.seed(int.from_bytes(os.urandom(32)) if seed is None else seed)
+    surroundings.set_stdin(stdin)
+    for name in _OURS:
+        sys.modules.pop(name, None)
+    return _streams.pop()
 
 
 # Typical programs, run at build time, so that every run starts with what they leave behind: the
 # interpreter has then specialised the code of ours and of the library that they go through, and has
 # filled its caches. A run would write all that into the snapshot, and copy a page for each place.
-_TYPICAL: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("import math, collections\nprint('hello', f'{math.pi:.2f}', sep='-')\nprint()", ()),
-    ("def f(x):\n    return x / 0\n\ntry:\n    f(2)\nexcept ValueError:\n    pass", ()),
-    (
-        "import sys\nfrom typing import List, Optional\nfrom collections import Counter, deque\n"
-        "class Node:\n    def __init__(self, x: int, next: Optional[int] = None) -> None:\n"
-        "        self.x, self.next = x, next\n\ndef solve(xs: List[int]) -> int:\n"
-        "    seen = {x: Node(x) for x in sorted(set(xs), key=lambda x: -x)}\n"
-        "    return sum(node.x for node in seen.values())\n\n"
-        "if __name__ == '__main__':\n    n, *xs = map(int, input().split())\n"
-        "    print(solve(xs), *sys.stdin.read().split(), Counter(xs).most_common(1))",
-        (),
-    ),
-    (
-        "def f(x):\n    return [2 * i for i in x]",
-        (
-            "__judge__(0, f([1, 2]))",
-            "__both__(0, '==', f([1]), f([2]))",
-            "assert f([1]) == [3]",
-            "raise AssertionError('no')",
-            "__judge__(0, int('x'))",
-            "__judge__()",
-            "def check(candidate):\n    __truth__(0, candidate([1, 2]) == {'a': 'b'})\ncheck(f)",
-        ),
-    ),
+_TYPICAL: tuple[str, ...] = (
+    "import math, collections\nprint('hello', f'{math.pi:.2f}', sep='-')\nprint()",
+    "def f(x):\n    return x / 0\n\ntry:\n    f(2)\nexcept ValueError:\n    pass",
+    "import sys\nfrom typing import List, Optional\nfrom collections import Counter, deque\n"
+    "class Node:\n    def __init__(self, x: int, next: Optional[int] = None) -> None:\n"
+    "        self.x, self.next = x, next\n\ndef solve(xs: List[int]) -> int:\n"
+    "    seen = {x: Node(x) for x in sorted(set(xs), key=lambda x: -x)}\n"
+    "    return sum(node.x for node in seen.values())\n\n"
+    "if __name__ == '__main__':\n    n, *xs = map(int, input().split())\n"
+    "    print(solve(xs), *sys.stdin.read().split(), Counter(xs).most_common(1))",
 )
+_TESTED = "def f(x):\n    return [2 * i for i in x]\n\nclass C:\n    def m(self):\n        return 1"
+_TESTS = [
+    "assert f([1, 2]) == [2, 4]",
+    "assert f([1]) == [3]",
+    "assert C().m() == 1",
+    "raise AssertionError('no')",
+    "int('x')",
+    "def test_f():\n    assert f([]) == []",
+]
 _WARM_ROUNDS = 30  # the interpreter specialises what has run some times
 
 
@@ -294,11 +266,14 @@ def _warm_up() -> None:
     names = "stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__"
     streams = {name: getattr(sys, name) for name in names}
     wit_world.emit = wit_world.verdict = lambda *_told: None
+    wit_world.is_going_on = lambda _told: True
     atexit._run_exitfuncs = _leave_library
+    world = WitWorld()
     for _ in range(_WARM_ROUNDS):
-        for code, tests in _TYPICAL:
+        for code in _TYPICAL:
             _streams.append(_Streams())
-            WitWorld().run(code, "3 1 2\n3\n", "", [*tests], "", "nonce", None)
+            world.run(code, "3 1 2\n3\n", False, b"", None)
+        _warm_up_tests(world)
     vars(wit_world).update(told)
     vars(sys).update(streams)
     atexit._run_exitfuncs = leave
@@ -306,6 +281,34 @@ def _warm_up() -> None:
     sys.modules.update(modules)
     surroundings.close()
     linecache.clearcache()
+
+
+def _warm_up_tests(world: WitWorld) -> None:
+    """Run tests of a program with both sides in this interpreter."""
+    global _peer
+    _streams.append(_Streams())
+    planned = world.plan("", [*_TESTS[:2]], "", ["solution"], False)
+    world.run(_TESTED, "", True, planned.code, None)
+    program = _peer
+    finders = [*sys.meta_path]
+    seed, main = random.seed, unittest.main
+    enter, leave = unittest.mock._patch.__enter__, unittest.mock._patch.__exit__
+
+    def exchange(message: str) -> str:
+        global _peer
+        tests, _peer = _peer, program
+        peer.Mirror.peer = program
+        try:
+            return world.answer(message)
+        finally:
+            _peer = peer.Mirror.peer = tests
+
+    wit_world.exchange = exchange
+    _streams.append(_Streams())
+    world.judge(world.plan("", [*_TESTS], "", ["solution"], False).code, None)
+    sys.meta_path[:] = finders
+    random.seed, unittest.main = seed, main
+    unittest.mock._patch.__enter__, unittest.mock._patch.__exit__ = enter, leave
 
 
 def _leave_library() -> None:

@@ -19,15 +19,14 @@ from .immortal import make_immortal
 from .link import link
 
 HERE = Path(__file__).resolve().parent
-GUEST = (
-    "app.py",
-    "green.py",
-    "immortal.py",
-    "library.py",
-    "pools.py",
-    "surroundings.py",
-    "values.py",
+GUEST = tuple(
+    f"{name}.py"
+    for name in (
+        *("app", "green", "immortal", "judge", "library", "peer", "plain", "pools"),
+        *("served", "small_pytest", "surroundings"),
+    )
 )
+SHOWN = HERE.parents[1] / "infinite_rl" / "sandbox" / "python" / "shown.py"  # the guest's, too
 # The package's command may not be on the PATH: use the interpreter that runs this.
 _TOOL = "import sys, componentize_py; sys.argv[0] = 'componentize-py'; componentize_py.script()"
 
@@ -36,6 +35,7 @@ def build(output: Path) -> None:
     """Write the module to `output`. Raises `LayoutError` and ValueError; see the linker."""
     with tempfile.TemporaryDirectory() as scratch:
         component = Path(scratch, "component.wasm")
+        shutil.copyfile(SHOWN, Path(scratch, SHOWN.name))
         for name in GUEST:
             shutil.copyfile(HERE / name, Path(scratch, name))
         command = [sys.executable, "-c", _TOOL, "-q", "-d", str(HERE / "world.wit")]

@@ -256,14 +256,14 @@ def make_optimised(lock: str, folder: str, *source: str) -> None:
     os.nice(_NICE)
     with suppress(OSError):  # where memory is short, this process is the one to kill
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
-    cache, made = Path(folder), _Source(*source)
+    cache, runtime_source = Path(folder), _Source(*source)
     try:
-        key = made.key(Code.OPTIMISED)
+        key = runtime_source.key(Code.OPTIMISED)
         if not any(_files(cache, key)) and _store(
-            cache, made, Code.OPTIMISED, _compile(made, Code.OPTIMISED)
+            cache, runtime_source, Code.OPTIMISED, _compile(runtime_source, Code.OPTIMISED)
         ):
-            with _locked(cache, made.key(Code.BASELINE)):  # nobody is about to load it
-                for path in _files(cache, made.key(Code.BASELINE)):
+            with _locked(cache, runtime_source.key(Code.BASELINE)):  # nobody is about to load it
+                for path in _files(cache, runtime_source.key(Code.BASELINE)):
                     path.unlink()
     finally:
         fcntl.flock(int(lock), fcntl.LOCK_UN)

@@ -26,58 +26,59 @@ HONEST = {
     "want = sorted([5, 4])\nassert f(2) == want": "def f(x): return [4, 5]",
     "def check(candidate):\n    assert candidate(2) == 40": "def f(x): return 20 * x",
 }
-
-# What a program that knows the harness starts with: it walks up the stack, to all that is there.
-WALK = """
-import gc, sys
-def up(name, frame=None):
-    frame = frame or sys._getframe()
-    while frame is not None:
-        for space in (frame.f_locals, frame.f_globals):
-            if name in space: return space[name]
-        frame = frame.f_back
-def spaces():
-    frame = sys._getframe()
-    while frame is not None:
-        yield frame.f_globals
-        frame = frame.f_back
-nonce, world = up('nonce'), up('wit_world')
-harness, values = up('_Run'), up('values')
-assert nonce and world and harness and values
-"""
-# Blocks of a name, a program and the test that it attacks; %WALK% stands for the text above.
-FILE = Path(__file__).with_name("python_forgeries.txt")
-FORGERIES = {
-    name: (code.replace("%WALK%\n", WALK), test)
-    for name, code, test in re.findall(
-        r"^=== ([^\n]+)\n(.*?)\n---\n(.*?)(?=\n(?:=== |## )|\n\Z)",
-        FILE.read_text(encoding="utf-8"),
-        re.DOTALL | re.MULTILINE,
-    )
-}
+HERE = Path(__file__).parent
 
 
-def run(code: str, test: str) -> Execution:
-    entry_point = "f" if "def check" in test else ""
-    executor = RewardExecutor(timeout=3)
-    return executor.execute(code, "python", tests=[test], entry_point=entry_point)
+def read_blocks(name: str) -> dict[str, tuple[str, list[str]]]:
+    """The programs of a file and the tests that they attack, by their names."""
+    text = (HERE / name).read_text(encoding="utf-8")
+    channel, *_ = text.partition("\n=== ")
+    blocks = re.findall(r"^=== ([^\n]+)\n(.*?)(?=\n(?:=== |## )|\n?\Z)", text, re.DOTALL | re.M)
+    found = {}
+    for title, block in blocks:
+        program, *tests = block.split("\n---\n")
+        found[title] = (program.replace("%CHANNEL%", channel), tests)
+    return found
+
+
+FORGERIES = read_blocks("python_forgeries.txt")
+# Passes in CPython too: a weak test, a lookup table, or two objects of the program's own classes.
+BY_NATURE = " (CPython)"
+
+
+def run(code: str, tests: list[str]) -> Execution:
+    entry_point = "f" if any("def check(" in test for test in tests) else ""
+    executor = RewardExecutor(timeout=1)
+    return executor.execute(code, "python", tests=tests, entry_point=entry_point)
+
+
+def is_passed(execution: Execution, tests: list[str]) -> bool:
+    return [each.passed for each in execution.tests] == [True] * len(tests)
 
 
 def test_the_honest_solution_passes() -> None:
     for test, code in HONEST.items():
-        assert [each.passed for each in run(code, test).tests] == [True], test
+        assert is_passed(run(code, [test]), [test]), test
 
 
-def test_no_forgery_passes_and_none_fails_for_a_mistake_of_ours() -> None:
+def test_no_forgery_passes_that_cpython_would_not_accept() -> None:
     """Each has begun when it fails: it is not refused for a name that is not there."""
-    assert len(FORGERIES) == 142
+    assert len(FORGERIES) == 258
     faults = []
-    for name, (code, test) in FORGERIES.items():
-        execution = run(code, test)
+    for name, (code, tests) in FORGERIES.items():
+        execution = run(code, tests)
         text = execution.stderr + "".join(each.message for each in execution.tests)
-        refused = any(word in text for word in ("NameError", "SyntaxError"))
-        if any(each.passed for each in execution.tests):
-            faults.append(f"{name} passes")
-        elif refused and name != "nothing is executed":  # so there is no `check`
+        if is_passed(execution, tests):
+            if not name.endswith(BY_NATURE):
+                faults.append(f"{name} passes")
+        elif "SyntaxError" in text:
             faults.append(f"{name} has not begun: {text}")
     assert_none(faults)
+
+
+def test_no_program_that_speaks_to_its_tests_passes() -> None:
+    attacks = read_blocks("python_attacks.txt")
+    assert len(attacks) == 118
+    assert_none(
+        name for name, (code, tests) in attacks.items() if is_passed(run(code, tests), tests)
+    )

@@ -42,23 +42,11 @@ def test_no_recursion_hurts_the_host(code: str) -> None:
     assert EXECUTOR.run_single("print('alive')", "python") == ("alive", "")
 
 
-# What a program that knows the harness can do: walk up the stack to it.
-FORGE = """
-import os, sys
-frame = sys._getframe()
-while 'nonce' not in frame.f_locals: frame = frame.f_back
-nonce, report = frame.f_locals['nonce'], frame.f_globals['wit_world'].verdict
-"""
-
-
 def test_a_message_is_short_whoever_wrote_it() -> None:
-    forged = f"{FORGE}report(nonce, False, 'x' * 10**6)\n1 / 0"
-    for code, *tests in (
-        ("def f(x):\n    return 2 * x\n", "f('x' * 10**6, 1)", "boom" * 999),
-        (forged, "pass", "pass"),
-    ):
-        results = EXECUTOR.execute(code, "python", tests=tests).tests
-        assert all(len(result.message) <= 500 for result in results)
+    code = "def f(x, *more):\n    assert not more, 'y' * 10**6\n    return x * 10**6\n"
+    results = EXECUTOR.execute(code, "python", tests=["assert f('x') == 1", "f(1, 2)"]).tests
+    assert [result.passed for result in results] == [False, False]
+    assert all(len(result.message) <= 500 for result in results)
 
 
 # --- the standard library ----------------------------------------------------------------------

@@ -318,8 +318,8 @@ def test_verdict_unscored(language: str) -> None:
 def test_verdict_vacuous() -> None:
     reward = CodingRewardFunction()
     for tests, status in (
-        ("if f:\n def test_f(): assert f(1) == 2", "passed"),  # it asks whether there is an f
-        ("if 1:\n def test_f(): assert f(1) == 2", "unscored"),
+        ("if f:\n def test_f(): assert f(1) == 9", "passed"),
+        ("def go(): assert f(1) == 9", "unscored"),  # nobody calls it
         ("try: f(1)\nexcept TypeError: pass", "passed"),
     ):
         told = reward.compute_reward("<answer>def f(x): return 9</answer>", {"tests": [tests]})

@@ -167,7 +167,7 @@ class Judge:
                 self.check_tests(reference, language)  # a program can make what the sandbox lacks
             return Verdict(1.0, True, "", details)
         messages = (execution.stderr, *(each.message for each in results))
-        if not fast and any(map(_BROKEN.search, messages)):
+        if not fast and (not results or any(map(_BROKEN.search, messages))):
             self.check_tests(reference, language)
         ended = ending(execution, self.timeout)
         if passed >= count:  # all passed, yet it ended badly: none of its reports is believed
@@ -238,15 +238,13 @@ def _of_solution(tests: Tests, code: str, language: str) -> Tests:
 def _as_run(tests: Tests, language: str) -> Tests:
     """The tests as an executor takes them.
 
-    A method that is checked gets the name of a function.
+    A JavaScript method that is checked gets the name of a function.
     """
+    if language != "javascript":
+        return tests
     owner, method = split_method(tests.entry_point)
-    if language == "javascript":
-        if owner:
-            tests = replace(tests, entry_point=f"((o) => o.{method}.bind(o))(new {owner}())")
-    elif owner:
-        setup = f"{tests.setup}\n__candidate__ = {tests.entry_point}"
-        tests = replace(tests, setup=setup, entry_point="__candidate__")
+    if owner:
+        tests = replace(tests, entry_point=f"((o) => o.{method}.bind(o))(new {owner}())")
     return tests
 
 

@@ -413,7 +413,7 @@ class _Side:
             message = _difference(program.tests[number], program.expected[number], text[1:])
         self.run.tests.append(TestResult(not message, message))
 
-    def _asked(self, box: int) -> tuple[int, ...] | None:
+    def _question(self, box: int) -> tuple[int, ...] | None:
         """Put a message into the other side, to be answered there; None if that is too deep."""
         other, most = self.other, (sys.getrecursionlimit() - _OWN_FRAMES) // _FRAMES
         if other is None or self._depth + other._depth >= min(most, _DEEPEST):
@@ -439,7 +439,7 @@ class _Side:
         function = machine.read(name, size)
         value = machine.word(values) if count else 0
         if function == b"exchange":
-            question = self._asked(value)
+            question = self._question(value)
             if question is None or self.other is None:
                 return int(machine.call("qjs_get_undefined"))
             # Here, since each level of calls takes Python's own frames.

@@ -1,9 +1,8 @@
-"""Python in the sandbox. The program and its tests run in the guest; the host compares values.
+"""Python in the sandbox: a program runs in one interpreter, its tests in another.
 
-1. prepare, suites, records, tables  rewrite a test's source so that its assertions have few forms
-2. tests, forms                      split each assertion: calls for the guest, values for the host
-3. guest, wasi                       run program, setup and calls in one instance of CPython, and
-                                     answer what it asks of its host
-4. values                            reads the values that the calls reported
-5. verdicts                          judges them on the host, out of the program's reach
+1. guest  starts the interpreters, runs the program and then the tests, passes their messages on
+2. wasi   what an interpreter asks of its host: output, clocks, random numbers, nothing else
+
+What runs inside is in `build_src/python`: the tests' side (`judge`, `small_pytest`), the program's
+(`served`), and the messages between them (`peer`).
 """

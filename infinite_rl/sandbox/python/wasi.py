@@ -22,12 +22,14 @@ _CLOSED, _ACCESS_DENIED, _NO_RESOLVER = 1, 1, 20  # of WASI's enumerations of er
 
 
 class Host(Protocol):
-    """What answers for one run."""
+    """What answers for one interpreter."""
 
     instance: Instance
 
     def emit(self, fd: int, text: str) -> None: ...
-    def verdict(self, nonce: str, passed: bool, message: str, values: str) -> None: ...
+    def verdict(self, passed: bool, message: str) -> None: ...
+    def exchange(self, message: bytes) -> bytes: ...
+    def is_going_on(self, message: str) -> bool: ...
     def nap(self, seconds: float) -> None: ...
     def leave(self, code: int) -> None: ...
     def now_ns(self) -> int: ...
@@ -69,10 +71,20 @@ def _emit(host: Host, fd: int, address: int, size: int) -> None:
     host.emit(fd, _text(host, address, size))
 
 
-def _verdict(host: Host, *numbers: int) -> None:
-    nonce, passed, message, values = numbers[:2], numbers[2], numbers[3:5], numbers[5:]
-    texts = _text(host, *nonce), bool(passed), _text(host, *message), _text(host, *values)
-    host.verdict(*texts)
+def _verdict(host: Host, passed: int, address: int, size: int) -> None:
+    host.verdict(bool(passed), _text(host, address, size))
+
+
+def _exchange(host: Host, address: int, size: int, result: int) -> None:
+    answer = host.exchange(host.instance.read(address, size & 0xFFFF_FFFF))
+    _give(host, answer, result)
+
+
+def _give(host: Host, data: bytes, result: int) -> None:
+    """Copy bytes into the guest's memory, and their address and count to `result`."""
+    address = host.instance.call("cabi_realloc", 0, 0, 1, len(data)) if data else 1
+    host.instance.write(address, data)
+    host.instance.write(result, struct.pack("<iI", address, len(data)))
 
 
 def _wall_clock(host: Host, result: int) -> None:
@@ -111,6 +123,8 @@ _closed = _writes(bytes([1, 0, 0, 0, _CLOSED]))
 _FUNCTIONS: dict[tuple[str, str], HostFunction] = {
     ("$root", "emit"): _emit,
     ("$root", "verdict"): _verdict,
+    ("$root", "exchange"): _exchange,
+    ("$root", "is-going-on"): lambda host, *text: host.is_going_on(_text(host, *text)),
     ("$root", "nap"): lambda host, seconds: host.nap(seconds),
     ("$root", "leave"): lambda host, code: host.leave(code & 0xFF),
     ("wasi:cli/exit", "exit"): lambda host, failed: host.leave(failed & 1),

@@ -1,0 +1,715 @@
+"""The interpreter of the tests: runs them unmodified, where the program never was.
+
+A name that the tests read and do not define is asked of the program. What they import from a module
+of the program's is, too. What the program gives is plain data or a stand-in; see `peer`.
+"""
+# ruff: noqa: ANN401 - values of any type cross
+
+import ast
+import builtins
+import collections
+import doctest
+import importlib.machinery
+import json
+import logging
+import marshal
+import os
+import random
+import re
+import reprlib
+import symtable
+import sys
+import traceback
+import types
+import unittest.mock
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import peer
+import plain
+import small_pytest
+from shown import failed_assertion
+
+_MESSAGE_CHARS, _SHOWN_CHARS, _SHOWN_BITS = 500, 160, 2048
+_LOADS_ANEW = re.compile(r"\bsys\.modules\.pop|\bdel sys\.modules|\bimportlib\.reload\b|\brunpy\b")
+_BRIDGED = "seed", "patch"  # words without which no test changes what the program shares
+_PLAIN_ATTRIBUTES = frozenset(
+    name
+    for kind in (int, float, str, bytes, list, dict, set, tuple, complex, collections.deque)
+    for name in dir(kind)
+)
+
+
+class Judge(peer.Peer):
+    """The side of the tests."""
+
+    def __init__(self, exchange: Callable[[str], str]) -> None:
+        super().__init__(exchange, is_judge=True)
+        self._bound: dict[str, Any] = {}  # names of the program that it has not bound anew since
+        self._classes: frozenset[str] = frozenset()
+        self._shown: set[int] = set()  # handles of classes that the tests show to be classes
+        self._own: set[int] = set()  # handles of objects that the tests made from those
+        self.operations["input"] = lambda prompt: builtins.input(prompt)
+        self.operations["readline"] = lambda: sys.stdin.readline()
+        self.operations["read"] = lambda: sys.stdin.read()
+        self._streams = sys.stdin, sys.stdout, sys.stderr
+        self._input, self._environ = builtins.input, dict(os.environ)
+        self.bridged: list[
+            tuple[Any, ...]
+        ] = []  # what to do on the program's side before the next request
+        self._shared: frozenset[str] = frozenset()
+        self._watched: frozenset[str] = frozenset()
+        self.names: dict[str, Any] = {}
+        self._pushed: dict[str, Any] = {}
+        self.exits: list[SystemExit] = []  # that the program raised, or passed on
+        self.may_stop = False  # whether the tests speak of StopIteration
+        self.logs = False  # whether the tests look at what is logged
+        self._offered: list[str] = []  # what the tests define and the program may lack
+        self._show_warning = warnings._showwarnmsg_impl  # type: ignore[attr-defined]
+
+    def show(self, classes: Iterable[str]) -> None:
+        """Let objects of these classes answer comparisons where the tests make them."""
+        self._classes = frozenset(classes)
+
+    def named(self, name: str, operation: str = "name") -> Any:
+        """Return what the program binds to a name. Raises KeyError."""
+        if name not in self._bound:
+            value = self._bound[name] = self.ask(operation, name)
+            if name in self._classes and isinstance(value, peer.Mirror):
+                self._shown.add(value._handle)
+        return self._bound[name]
+
+    def public_names(self) -> list[str]:
+        """Return the names that the program defines."""
+        names = [name for name in self.ask("names") if type(name) is str and name.isidentifier()]
+        return [name for name in names if not name.startswith("_")]
+
+    # --- what crosses beside a request -----------------------------------------------------------
+
+    def header(self) -> list[Any] | None:
+        """Say what of the tests' surroundings the program shares."""
+        stdin, stdout, stderr = self._streams
+        recorded = warnings._showwarnmsg_impl is not self._show_warning  # type: ignore[attr-defined]
+        captures = [sys.stdout is not stdout, sys.stderr is not stderr, recorded, self.logs]
+        asks = builtins.input is not self._input or sys.stdin is not stdin
+        changes, self.bridged = self.bridged, []
+        is_quiet = not any(captures) and os.environ == self._environ
+        if is_quiet and not (asks or changes or self._shared or self._offered):
+            return None
+        if os.environ != self._environ:
+            self._environ = dict(os.environ)
+            changes.append(("environ", self._environ))
+        for name in self._shared:
+            if name in self.names and self.names[name] is not self._pushed.get(name, peer):
+                self._pushed[name] = self.names[name]
+                changes.append(("assign", name, self.names[name]))
+        for name in [name for name in self._offered if name in self.names]:
+            self._offered.remove(name)
+            value = self.names[name]
+            if not (isinstance(value, type) and issubclass(value, unittest.TestCase)):
+                changes.append(("offer", name, value))
+        return [captures, asks, [[each[0], *map(self.encode, each[1:])] for each in changes]]
+
+    def bridge(self) -> None:
+        """Let the program share what the tests do to the standard library."""
+        seed, enter, leave = (
+            random.seed,
+            unittest.mock._patch.__enter__,
+            unittest.mock._patch.__exit__,
+        )
+
+        def seeded(value: Any = None, version: int = 2) -> None:
+            seed(value, version)
+            self.bridged.append(("seed", value))
+
+        def entered(patch: Any) -> Any:
+            value = enter(patch)
+            self._bridge_patch(patch.target, patch.attribute)
+            return value
+
+        def left(patch: Any, *error: Any) -> Any:
+            target = patch.target
+            try:
+                return leave(patch, *error)
+            finally:
+                self._bridge_patch(target, patch.attribute)
+
+        random.seed = seeded  # type: ignore[assignment]
+        unittest.mock._patch.__enter__, unittest.mock._patch.__exit__ = entered, left
+
+    def _bridge_patch(self, target: Any, name: str) -> None:
+        names = sys.stdlib_module_names | {"builtins"}
+        if type(target) is types.ModuleType and target.__name__.partition(".")[0] in names:
+            self.bridged.append(("patch", target.__name__, name, getattr(target, name, None)))
+
+    def share(self, given: Iterable[str], watched: Iterable[str], offered: Iterable[str]) -> None:
+        """Give the program these names as the tests assign them, and take the watched ones back.
+
+        The offered are classes, and functions that no test calls, which the program gets if it has
+        none of that name, as LeetCode's `TreeNode` and `isBadVersion`.
+        """
+        self._offered = [*offered]
+        self._watched = frozenset(watched)
+        self._shared = frozenset(given) | self._watched
+        if self._watched:
+            self.bridged.append(("watch", [*self._watched]))
+
+    def hear(self, footer: list[Any] | None) -> None:
+        """Forget the names that the program has bound anew, and print what it printed."""
+        if footer is None:
+            return
+        stale, out, err, rebound, warned, logged = footer
+        for name in stale:
+            self._bound.pop(name, None)
+        for name, form in rebound:
+            if name in self._watched:
+                self.names[name] = self._pushed[name] = self.decode(form)
+        if out:
+            sys.stdout.write(str(out))
+        if err:
+            sys.stderr.write(str(err))
+        for name, level, message, form in logged:
+            error = self.decode(form)
+            if not isinstance(error, BaseException | None):
+                raise peer.Refused("what was logged is no error")
+            cause = None if error is None else (type(error), error, None)
+            logger = logging.getLogger(str(name))
+            if logger.isEnabledFor(level):
+                record = logger.makeRecord(logger.name, level, "program.py", 0, message, (), cause)
+                logger.handle(record)
+        for form, text in warned:
+            warnings.warn_explicit(str(text), self.decode(form), "program.py", 1)
+
+    def _arrived(self, error: BaseException) -> BaseException:
+        """Keep the program from ending a loop or a test as if all was well."""
+        name = type(error).__name__
+        if isinstance(error, SystemExit):
+            self.exits.append(error)
+        if isinstance(error, StopIteration | StopAsyncIteration) and not self.may_stop:
+            return RuntimeError(f"the program raised {name}")
+        if isinstance(error, Exception | SystemExit | KeyboardInterrupt) and name != "SkipTest":
+            return error
+        return peer.Left(f"the program raised {name}")
+
+    # --- what the program's objects may answer ---------------------------------------------------
+
+    def note_returned(self, operation: str, form: Any) -> None:
+        """What the program gives back is no longer of the tests' own making."""
+        if operation in ("call", "method", "name") and isinstance(form, list) and form[0] == "h":
+            self._own.discard(form[1])
+
+    def note_made(self, cls: type, made: Any) -> None:
+        handle = peer.handle_of(made)
+        if vars(cls).get("_handle") in self._shown and handle is not None and type(made) is cls:
+            self._own.add(handle)
+
+    def may_answer(self, stand_in: Any, name: str, args: tuple[Any, ...]) -> bool:
+        """An object that claims to be like plain data is not asked, unless the tests made it."""
+        if peer.handle_of(stand_in) in self._own:
+            return True
+        if isinstance(stand_in, peer.DATA):
+            return name.startswith("__") and name not in peer.BY_CONTENT
+        if name not in peer.CLAIMS:
+            return True
+        return any(isinstance(arg, peer.Mirror) or peer.handle_of(arg) is not None for arg in args)
+
+    def checked(self, stand_in: Any, name: str, answer: Any) -> Any:
+        handle = peer.handle_of(answer)
+        if handle is None:
+            return answer
+        if name in peer.COMPARISONS:
+            return NotImplemented
+        if name in peer.ARITHMETIC and peer.handle_of(stand_in) in self._own:
+            self._own.add(handle)
+        return answer
+
+
+# --- the tests' surroundings -------------------------------------------------------------------
+
+
+class _Builtins(dict[str, Any]):
+    """Python's builtins, and behind them the names of the program."""
+
+    def __init__(self, judge: Judge, subjects: frozenset[str], bound: frozenset[str]) -> None:
+        super().__init__(vars(builtins))
+        self._judge, self._bound = judge, bound
+        for name in subjects:
+            self.pop(name, None)
+        self["globals"] = lambda: _Globals(judge)
+
+    def __missing__(self, name: str) -> Any:
+        if name.startswith("__") or name in self._bound:
+            raise KeyError(name)
+        try:
+            return self._judge.named(name)
+        except KeyError:
+            if name in vars(builtins):
+                return vars(builtins)[name]
+            raise
+
+
+class _Globals(dict[str, Any]):
+    """What `globals()` is for tests: the program's names, and their own."""
+
+    def __init__(self, judge: Judge) -> None:
+        super().__init__({name: judge.named(name) for name in judge.public_names()})
+        self.update(judge.names)
+        self._names = judge.names
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        super().__setitem__(name, value)
+        self._names[name] = value
+
+
+class _ProgramModule(types.ModuleType):
+    """The program, as a module that tests import."""
+
+    def __init__(self, name: str, judge: Judge) -> None:
+        super().__init__(name)
+        object.__setattr__(self, "_judge", judge)
+        self.__file__ = "program.py"
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return object.__getattribute__(self, "_judge").public_names()
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return object.__getattribute__(self, "_judge").named(name, "attribute")
+        except KeyError:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("__"):
+            super().__setattr__(name, value)
+        else:
+            object.__getattribute__(self, "_judge").ask("assign", name, value)
+
+    def __delattr__(self, name: str) -> None:
+        object.__getattribute__(self, "_judge").ask("unbind", name)
+
+
+class _Importer:
+    """Finds the program under the names that its tests import it by."""
+
+    def __init__(self, judge: Judge, names: Iterable[str]) -> None:
+        self._judge, self._names = judge, frozenset(names)
+
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> Any:
+        if name in self._names:
+            return importlib.machinery.ModuleSpec(name, self)
+        return None
+
+    def create_module(self, spec: Any) -> types.ModuleType:
+        return _ProgramModule(spec.name, self._judge)
+
+    def exec_module(self, _module: types.ModuleType) -> None:
+        """There is nothing to run: the program has run."""
+
+
+# --- what the texts of the tests show ----------------------------------------------------------
+
+
+def shown_classes(texts: Sequence[str]) -> frozenset[str]:
+    """Return the capitalized names that tests use as classes.
+
+    That they are called is not enough, since functions may have capital letters, too.
+    """
+    classes: set[str] = set()
+    parser = doctest.DocTestParser()
+    examples = [each for text in texts if ">>> " in text for each in parser.get_examples(text)]
+    for text in [*texts, "".join(each.source for each in examples)]:
+        try:
+            classes.update(_shown(ast.parse(text)))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+    return frozenset(classes) - vars(builtins).keys() - {""}
+
+
+def _constructed(node: ast.AST) -> str:
+    """Return the capitalized name that the expression calls, or ""."""
+    of = node.func if isinstance(node, ast.Call) else None
+    of = of.attr if isinstance(of, ast.Attribute) else getattr(of, "id", "")
+    return of if of[:1].isupper() else ""
+
+
+def _assigned(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            yield from ((ast.unparse(target), node.value) for target in node.targets)
+        elif isinstance(node, ast.AnnAssign) and node.value:
+            yield ast.unparse(node.target), node.value
+
+
+def _used(node: ast.AST) -> Iterator[ast.expr]:
+    """Return what a node uses as an object that is no plain value."""
+    if isinstance(node, ast.Attribute) and node.attr not in _PLAIN_ATTRIBUTES:
+        yield node.value
+    elif isinstance(node, ast.BinOp):
+        yield from (node.left, node.right)
+    elif isinstance(node, ast.Subscript):
+        yield node.value
+    elif isinstance(node, ast.withitem):
+        yield node.context_expr
+    elif isinstance(node, ast.UnaryOp):
+        yield node.operand
+    elif isinstance(node, ast.Call):
+        yield node.func
+    elif isinstance(node, ast.For):
+        yield node.iter
+
+
+def _shown(tree: ast.Module) -> Iterator[str]:
+    classes = {key: _constructed(value) for key, value in _assigned(tree)}
+    for node in ast.walk(tree):
+        for used in _used(node):
+            yield _constructed(used) or classes.get(ast.unparse(used), "")
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+            yield from (part.id for part in node.args[1:] if isinstance(part, ast.Name))
+        elif isinstance(node, ast.Compare) and _constructed(node.left) == _constructed(
+            node.comparators[0]
+        ):
+            yield _constructed(node.left)
+
+
+def watched_names(text: str) -> frozenset[str]:
+    """Return the names that a test sets to a constant only to compare them with constants.
+
+    That has a meaning only if the program changes them: `calls = 0`, a call, `assert calls == 1`.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    named = [
+        node.targets[0].id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Constant)
+    ]
+    compared: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            operands = [node.left, *node.comparators]
+            kinds = {type(each) for each in operands}
+            if ast.Constant in kinds and kinds <= {ast.Name, ast.Constant}:
+                compared.update(id(each) for each in operands)
+    reads = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    loose = {node.id for node in reads if id(node) not in compared}
+    loose |= {
+        ast.unparse(node.target) for node in ast.walk(tree) if isinstance(node, ast.AugAssign)
+    }
+    return frozenset(named) & {node.id for node in reads} - loose
+
+
+class _Symbols:
+    """The names that texts read, assign and define at their top level."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.read: set[str] = set()
+        self.bound: set[str] = set()
+        self.assigned: set[str] = set()
+        self.classes: set[str] = set()
+        self.functions: set[str] = set()
+        for text in texts:
+            try:
+                self._walk(symtable.symtable(text, "test", "exec"), is_top=True)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                continue
+
+    def _walk(self, table: symtable.SymbolTable, is_top: bool = False) -> None:
+        for symbol in table.get_symbols():
+            if is_top or symbol.is_global():
+                name = symbol.get_name()
+                if symbol.is_referenced():
+                    self.read.add(name)
+                if symbol.is_imported() or symbol.is_namespace() or symbol.is_assigned():
+                    self.bound.add(name)
+                if symbol.is_assigned() and not symbol.is_namespace():
+                    self.assigned.add(name)
+        for child in table.get_children():
+            if is_top and "est" not in child.get_name():
+                (self.classes if child.get_type() == "class" else self.functions).add(
+                    child.get_name()
+                )
+            self._walk(child)
+
+
+def subjects_of(symbols: _Symbols, entry_point: str, texts: Sequence[str]) -> frozenset[str]:
+    """Return the names of builtins that the program is asked for first.
+
+    A program may define `sum` itself, and a test of it then names nothing else.
+    """
+    if entry_point:
+        return frozenset((entry_point,))
+    free = symbols.read - symbols.bound - {"__name__", "__file__", "__doc__"}
+    if any(name not in vars(builtins) for name in free) or any("import" in text for text in texts):
+        return frozenset()
+    return frozenset(free)
+
+
+# --- running them ------------------------------------------------------------------------------
+
+
+class _AssertionTexts(ast.NodeTransformer):
+    """Let a failed `assert a == b` say what `a` and `b` were."""
+
+    def visit_Assert(self, node: ast.Assert) -> Any:
+        test, new = node.test, []
+        shown_names: list[ast.expr] = []
+        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            names = []
+            for name, operand in (("@left", test.left), ("@right", test.comparators[0])):
+                new.append(ast.Assign([ast.Name(name, ast.Store())], operand))
+                names.append(ast.Name(name, ast.Load()))
+                if not _is_literal(operand):
+                    shown_names.append(names[-1])
+            holds: ast.expr = ast.Compare(names[0], test.ops, [names[1]])
+        else:
+            holds = test
+        text = ast.Constant(ast.unparse(test))
+        message = node.msg or ast.Constant(None)
+        failed = ast.Name("@failed", ast.Load())
+        told = ast.Call(failed, [text, message, ast.List(shown_names, ast.Load())], [])
+        new.append(ast.If(ast.UnaryOp(ast.Not(), holds), [ast.Raise(told)], []))
+        return [ast.fix_missing_locations(ast.copy_location(each, node)) for each in new]
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def _failed(text: str, message: Any, values: list[Any]) -> AssertionError:
+    if message is not None and type(message) is not str:
+        message = _REPR.shown(message)
+    return AssertionError(failed_assertion(text, message, [*map(_REPR.shown, values)]))
+
+
+def plan(
+    setup: str, texts: list[str], entry_point: str, modules: list[str], is_expected: bool
+) -> tuple[bytes, str]:
+    """Return what is known of tests before there is a program, and the steps of plain ones.
+
+    The first is for `Tests`; or, if the second is not "", for the program's side. With
+    `is_expected`, the texts are expressions.
+    """
+    if is_expected:
+        codes = [[_compiled(text, f"test_{n}.py", "eval")] for n, text in enumerate(texts, 1)]
+        return marshal.dumps(codes), json.dumps([])
+    try:
+        tests = plain.plain_steps(setup, texts, entry_point, modules)
+        encode = peer.Peer(str, is_judge=True).encode
+        forms = [[[*step[1:4], encode(step.expected)] for step in steps] for steps in tests]
+        return marshal.dumps([[step.code for step in steps] for steps in tests]), json.dumps(forms)
+    except Exception:  # not plain, no code, or a constant such as 1 / 0: `Tests` tells which
+        return _full_plan(setup, texts, entry_point, modules), ""
+
+
+def _imports(text: str, modules: Sequence[str]) -> bool:
+    names = "|".join(map(re.escape, modules))
+    importing = rf"\b(?:import|from|import_module|__import__)\b[^\n]*\b(?:{names})\b"
+    return bool(re.search(importing, text))
+
+
+def _unbridged(text: str) -> str:
+    """Return why no program can be judged by a test in an interpreter of its own, or ""."""
+    if _LOADS_ANEW.search(text):
+        return "it loads the program anew"
+    try:
+        classes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    for node in classes:
+        words = {each.arg for each in node.keywords} - {"metaclass", "total"}
+        if words and node.bases:
+            return f"a class passes {min(map(str, words))} to the class of the program"
+    return ""
+
+
+def _full_plan(setup: str, texts: list[str], entry_point: str, modules: list[str]) -> bytes:
+    symbols = _Symbols([setup, *texts])
+    subjects = subjects_of(symbols, entry_point, [setup, *texts])
+    # Tests that import the program do not share its names.
+    is_shared = not any(_imports(text, modules) for text in (setup, *texts))
+    watched = {name for text in texts * is_shared for name in watched_names(text)}
+    facts = {
+        "modules": [*modules],
+        "classes": [*shown_classes([setup, *texts])],
+        "subjects": [*subjects],
+        "unread": [] if subjects else [*symbols.bound - symbols.read],
+        "shared": [*symbols.assigned - symbols.read] * is_shared,
+        "watched": [*watched],
+        "may_stop": any("StopIteration" in text for text in (setup, *texts)),
+        "offered": [*symbols.classes, *symbols.functions - symbols.read - {"check"}] * is_shared,
+        "logs": any(word in text for text in (setup, *texts) for word in ("caplog", "Logs(")),
+        "runs_examples": any("doctest" in text for text in (setup, *texts)),
+        "is_bridged": any(word in text for text in (setup, *texts) for word in _BRIDGED),
+    }
+    codes = [_compiled(text, f"test_{n}.py") for n, text in enumerate(texts, 1)]
+    reasons = map(_unbridged, [setup, *texts])
+    if reason := next(filter(None, reasons), ""):
+        codes = [f"ModuleNotFoundError: this test cannot run here: {reason}"] * len(texts)
+    check = _compiled(f"check({entry_point})", "check.py") if entry_point else None
+    return marshal.dumps((facts, _compiled(setup, "setup.py"), codes, check))
+
+
+def _compiled(text: str, filename: str, mode: str = "exec") -> types.CodeType | str:
+    """Return a test's code, or why it cannot be compiled."""
+    try:
+        tree = _AssertionTexts().visit(ast.parse(text, filename, mode))
+        return compile(tree, filename, mode, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return brief(error)
+
+
+def _find_examples_of(judge: Judge) -> None:
+    """Let doctest find the examples in the texts of the program."""
+    find = doctest.DocTestFinder.find
+
+    def found(self: Any, owner: Any, name: Any = None, *args: Any, **named: Any) -> Any:
+        is_main = owner is sys.modules["__main__"]
+        examples = find(self, owner, name, *args, **named) if is_main else []
+        is_program = is_main or isinstance(owner, _ProgramModule)
+        if not is_program and peer.handle_of(owner) is None and not isinstance(owner, peer.Mirror):
+            return find(self, owner, name, *args, **named)
+        part = "" if is_program else owner.__name__
+        for qualified, text in judge.ask("docs"):
+            if f"{qualified}.".startswith(f"{part}."[part == "" :]):
+                title = f"{owner.__name__}.{qualified}".strip(".") if is_program else qualified
+                examples.append(_asked_examples(judge, self._parser, text, title))
+        return [each for each in examples if each.examples or not self._exclude_empty]
+
+    doctest.DocTestFinder.find = found  # type: ignore[method-assign]
+
+
+def _asked_examples(judge: Judge, parser: Any, text: str, title: str) -> Any:
+    """Return the examples of a text of the program, which run where the program is."""
+    sources: list[str] = []
+
+    def run_example(number: int) -> None:
+        sys.stdout.write(str(judge.ask("example", title, sources[number])))
+
+    names = {"run_example": run_example, "__builtins__": builtins}
+    test = parser.get_doctest(text, names, title, None, 0)
+    for number, example in enumerate(test.examples):
+        sources.append(example.source)
+        example.source = f"run_example({number})\n"
+    return test
+
+
+class Tests:
+    """The tests of one program, in the order of their plan."""
+
+    def __init__(self, judge: Judge, planned: bytes) -> None:
+        facts, self._setup, self._codes, self._check = marshal.loads(planned)
+        self._judge = judge
+        judge.show(facts["classes"])
+        module = types.ModuleType("__main__")
+        self._names = judge.names = vars(module)
+        self._names["__builtins__"] = _Builtins(
+            judge, frozenset(facts["subjects"]), frozenset(facts["unread"])
+        )
+        self._names["@failed"] = _failed
+        sys.modules["__main__"] = module
+        sys.modules["pytest"] = small_pytest.PYTEST
+        # What it would run is collected afterwards.
+        ran = types.SimpleNamespace(result=unittest.TestResult())
+        unittest.main = lambda *_args, **_named: ran
+        judge.may_stop = facts["may_stop"]
+        if facts["is_bridged"]:
+            judge.bridge()
+        sys.meta_path.insert(0, _Importer(judge, facts["modules"]))
+        judge.share(facts["shared"], facts["watched"], facts["offered"])
+        judge.logs = facts["logs"]
+        if facts["runs_examples"]:
+            _find_examples_of(judge)
+
+    def run_setup(self) -> str | None:
+        """Run the setup; return why it failed, or None."""
+        return self._outcome(lambda: self._execute(self._setup))
+
+    def run(self) -> Iterator[str | None]:
+        """Run each test; yield why it failed, or None."""
+        for code in self._codes:
+            yield self._outcome(lambda: self._run(code))  # noqa: B023 - called at once
+
+    def _outcome(self, run: Callable[[], None]) -> str | None:
+        try:
+            run()
+        except peer.Left as error:
+            return str(error)
+        except BaseException as error:  # whatever is raised fails the test
+            return brief(error)
+        return None
+
+    def _run(self, code: types.CodeType | str) -> None:
+        before = dict(self._names)
+        try:
+            self._execute(code)
+        except SystemExit as error:
+            # The tests' own may be `sys.exit(pytest.main())`: they are collected all the same.
+            is_own = all(error is not each for each in self._judge.exits)
+            if not is_own or error.code not in (0, None, False):
+                raise
+        if self._check is None:
+            small_pytest.run_collected(self._names, before)
+        elif "check" in self._names:
+            self._execute(self._check)
+        else:  # the program's own would be no judge
+            raise NameError("name 'check' is not defined")
+
+    def _execute(self, code: types.CodeType | str) -> None:
+        if isinstance(code, str):
+            raise _Broken(code)
+        exec(code, self._names)
+
+
+class _Repr(reprlib.Repr):
+    """As `repr`, but short, and without asking an object of the program's for its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = self.maxlong = 200
+        self.maxlist = self.maxtuple = self.maxdict = self.maxset = 30
+
+    def shown(self, value: Any) -> str:
+        text = self.repr(value)
+        return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."
+
+    def repr_int(self, value: int, level: int) -> str:
+        if value.bit_length() > _SHOWN_BITS:
+            return f"<an integer of {value.bit_length()} bits>"
+        return super().repr_int(value, level)
+
+    def repr_instance(self, value: Any, level: int) -> str:
+        is_plain = isinstance(value, peer.Mirror) or type(value) is float  # a NaN has a handle
+        if peer.handle_of(value) is not None and not is_plain:
+            return f"<{type(value).__name__} object>"
+        return super().repr_instance(value, level)
+
+
+_REPR = _Repr()
+
+
+class _Broken(Exception):
+    """The test is no code; the text says why."""
+
+
+def brief(error: BaseException) -> str:
+    """Return an error in one short text."""
+    try:
+        if isinstance(error, _Broken):
+            text = str(error)
+        elif isinstance(error, SyntaxError) and error.lineno:
+            text = "".join(traceback.format_exception_only(error)).strip()
+        else:
+            text = f"{type(error).__name__}: {error}".strip().removesuffix(":")
+    except Exception:  # its class is the program's or the tests' own
+        text = type(error).__name__
+    return text.encode("utf-8", "backslashreplace").decode()[:_MESSAGE_CHARS]
