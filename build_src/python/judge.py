@@ -32,7 +32,9 @@ import small_pytest
 from shown import failed_assertion
 
 _MESSAGE_CHARS, _SHOWN_CHARS, _SHOWN_BITS = 500, 160, 2048
-_LOADS_ANEW = re.compile(r"\bsys\.modules\.pop|\bdel sys\.modules|\bimportlib\.reload\b|\brunpy\b")
+_LOADS_ANEW = re.compile(
+    r"\bsys\.modules\.pop|\bdel sys\.modules|\bimportlib\.reload\b|\brunpy\b|\binspect\.getsource"
+)
 _BRIDGED = "seed", "patch"  # words without which no test changes what the program shares
 _PLAIN_ATTRIBUTES = frozenset(
     name
@@ -280,6 +282,9 @@ class _ProgramModule(types.ModuleType):
         except KeyError:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}") from None
 
+    def __dir__(self) -> list[str]:
+        return object.__getattribute__(self, "_judge").public_names()  # type: ignore[no-any-return]
+
     def __setattr__(self, name: str, value: Any) -> None:
         if name.startswith("__"):
             super().__setattr__(name, value)
@@ -520,7 +525,7 @@ def _imports(text: str, modules: Sequence[str]) -> bool:
 def _unbridged(text: str) -> str:
     """Return why no program can be judged by a test in an interpreter of its own, or ""."""
     if _LOADS_ANEW.search(text):
-        return "it loads the program anew"
+        return "it loads the program anew, or reads its source"
     try:
         classes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):

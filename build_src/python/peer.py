@@ -13,6 +13,7 @@ the program may do to an object of the tests.
 # ruff: noqa: ANN401 - values of any type cross
 
 import abc
+import argparse
 import asyncio
 import builtins
 import collections
@@ -103,7 +104,8 @@ CLAIMS = COMPARISONS | ARITHMETIC | {"__contains__"}  # by these an object may s
 FORWARDED = COMPARISONS | ARITHMETIC | _PROTOCOL  # special methods that a stand-in has
 # Other names with two underscores that the owner of an object is asked for.
 _ASKED_WORDS = (
-    "__wrapped__ __members__ __args__ __origin__ __name__ __defaults__ __kwdefaults__ __closure__"
+    "__wrapped__ __members__ __args__ __origin__ __name__ __defaults__ __kwdefaults__ __closure__ "
+    "__match_args__ __slots__ __dataclass_params__"
 )
 _ASKED = frozenset(_ASKED_WORDS.split())
 # Those that an object of a data type answers itself, from the content that has crossed.
@@ -599,7 +601,7 @@ class Peer:
 
     def _encode_class(self, cls: type, is_type_of: bool = False) -> Any:
         """Encode a class; of an object of the library's, a class that stands for its type."""
-        if cls in _BUILTIN_TYPES:
+        if cls in _BUILTIN_TYPES and not is_type_of:
             return ["T", _BUILTIN_TYPES[cls]]
         if isinstance(cls, Mirror) and "_handle" in vars(cls):
             return ["h", -vars(cls)["_handle"]]
@@ -647,6 +649,8 @@ class Peer:
                 for name, each in vars(value).items()
                 if type(each) in _RAW and not name.startswith("_")
             }
+            if isinstance(value, OSError) and type(value.filename) is str:
+                details["filename"] = value.filename
             is_alone = value.__suppress_context__
             return ["x", handle, cls, args, text, cause, is_alone, notes, details]
         if kind in _CALLABLES:
@@ -845,7 +849,8 @@ class Peer:
         self._keep_theirs(handle, error)
         error.__cause__, error.__suppress_context__ = self.decode(cause), bool(is_alone)
         if not isinstance(kind, Mirror):
-            error.__dict__.update((str(name), each) for name, each in details.items())
+            for name, each in details.items():
+                setattr(error, str(name), each)
         for note in notes:
             error.add_note(str(note))  # type: ignore[attr-defined] # since 3.11; the guest's is newer
         return error
@@ -1220,10 +1225,14 @@ def _delay(loop: Any) -> float:
     return max(0.0, loop._scheduled[0]._when - loop.time()) if loop._scheduled else _POLL_S
 
 
+_NAMESPACES = types.SimpleNamespace, argparse.Namespace  # whose attributes are their content
+
+
 def _is_private(value: Any, name: str) -> bool:
     """Whether an attribute is none that an honest program would use."""
     if name.startswith("_") and name.strip("_") and _is_of_tests(value):
-        return name.startswith("__") and name != "__dict__"
+        is_decorated = isinstance(value, type) and name in FORWARDED  # by a class decorator
+        return name.startswith("__") and name != "__dict__" and not is_decorated
     return name.startswith(("_", "gi_", "cr_", "ag_", "tb_", "f_"))
 
 
@@ -1269,5 +1278,6 @@ def check_target(operation: str, value: Any, name: Any = "") -> None:
             isinstance(value, types.FunctionType) and name not in vars(value) and operation != "set"
         ):
             raise AttributeError(name)
-        if operation in ("set", "delete") and not _is_of_tests(value):
+        is_changed = operation in ("set", "delete")
+        if is_changed and not (_is_of_tests(value) or type(value) in _NAMESPACES):
             raise Refused(operation)

@@ -549,7 +549,9 @@ def run_collected(names: dict[str, Any], before: dict[str, Any]) -> None:
     """Run the test functions and classes that a text has defined, as pytest and unittest would."""
     new = {name: value for name, value in names.items() if before.get(name) is not value}
     suite = _Suite(names)
-    for name in ("setup_module", "setUpModule"):
+    classes = [value for value in new.values() if isinstance(value, type)]
+    has_case = any(issubclass(each, unittest.TestCase) for each in classes)  # which calls its own
+    for name in ("setup_module", "setUpModule")[: 1 if has_case else 2]:
         if name in new:
             new[name]()
     with suite.scope.ends:
@@ -558,7 +560,7 @@ def run_collected(names: dict[str, Any], before: dict[str, Any]) -> None:
                 suite.run(None, value)
             elif isinstance(value, type) and "_handle" not in vars(value):
                 _run_class(suite, name, value)
-    for name in ("teardown_module", "tearDownModule"):
+    for name in ("teardown_module", "tearDownModule")[: 1 if has_case else 2]:
         if name in new:
             new[name]()
 

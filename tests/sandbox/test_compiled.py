@@ -19,7 +19,6 @@ from infinite_rl.sandbox import compiled, runtimes
 from infinite_rl.sandbox.compiled import LatestCode
 from infinite_rl.sandbox.engine import Code, engine_for
 from infinite_rl.sandbox.instance import Prepared
-from infinite_rl.sandbox.python import guest as guest_module
 from infinite_rl.sandbox.python.guest import PythonGuest
 from infinite_rl.sandbox.runtimes import Limits, Runtime
 from infinite_rl.types import Program
@@ -259,13 +258,13 @@ def test_a_limit_that_baseline_code_meets_is_for_optimised_code_to_judge(
         monkeypatch.setenv("INFINITE_RL_COMPILER", compiler)
         guests.append(PythonGuest())
     calls: list[Prepared] = []
-    call_in = guest_module._call_in
+    run_with = PythonGuest._run_with
 
-    def counted(code: Prepared, *more: Any) -> Any:
+    def counted(guest: PythonGuest, code: Prepared, *more: Any) -> Any:
         calls.append(code)
-        return call_in(code, *more)
+        return run_with(guest, code, *more)
 
-    monkeypatch.setattr(guest_module, "_call_in", counted)
+    monkeypatch.setattr(PythonGuest, "_run_with", counted)
     for code, status, runs in (
         (NESTED.format(20_000), "ok", 1),
         (NESTED.format(60_000), "ok", 2),  # only the stack of optimised code has room for it

@@ -7,6 +7,7 @@ script with a seed and a count, this file sends so many hostile messages, and pr
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import builtins
 import collections
@@ -525,9 +526,9 @@ def found_named(name: str) -> Any:
 FORBIDDEN_VALUES = [found_named(name) for name in FORBIDDEN if name != "builtins.type"]
 
 
-@pytest.mark.parametrize("name", FORBIDDEN)
-def test_no_message_names_what_runs_code_or_reaches_attributes(guest: Guest, name: str) -> None:
-    assert all(value is not found_named(name) for value in guest.peer.NAMED.values())
+def test_no_message_names_what_runs_code_or_reaches_attributes(guest: Guest) -> None:
+    named = set(map(id, guest.peer.NAMED.values()))
+    assert [name for name in FORBIDDEN if id(found_named(name)) in named] == []
 
 
 def test_messages_name_only_classes_and_functions_in_c(guest: Guest) -> None:
@@ -661,7 +662,8 @@ class Fire:
         self.room = 0  # for requests within requests
         self.last = ""  # answer to the judge's own request
         self.claims = False  # whether the program says yes to all
-        self.library = types.SimpleNamespace(value=3)  # whose class is not the tests'
+        self.library = argparse.ArgumentParser()  # whose class is not the tests'
+        self.library.value = 3
         shared = shared_class()
         given_values = [
             *(shared(), shared, shared().double, same, lambda *args: args, Colour.RED),
@@ -929,10 +931,10 @@ PLAIN = [
 ]
 
 
-@pytest.mark.parametrize("value", PLAIN, ids=ascii)
-def test_the_host_knows_plain_values(guest: Guest, value: Any) -> None:
-    form = guest.peer.Peer(str, False).encode(value)
-    assert plain.failure_of(step(guest, value), json.dumps([False, form])) is None
+def test_the_host_knows_plain_values(guest: Guest) -> None:
+    for value in PLAIN:
+        form = guest.peer.Peer(str, False).encode(value)
+        assert plain.failure_of(step(guest, value), json.dumps([False, form])) is None
     for other in (4, "b", [1], {"b"}, {2: 3}, (), 2 + 4j):
         assert plain.failure_of(step(guest, other), json.dumps([False, form])) is not None
 
