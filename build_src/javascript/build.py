@@ -64,6 +64,7 @@ HOST_FUNCTIONS = (
     "stdinBytes",
     "skip",
     "promiseState",
+    "day",
     "promiseResult",
     "timers",
     "exchange",

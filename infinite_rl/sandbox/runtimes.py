@@ -94,7 +94,7 @@ class Runtime:
 
 
 _GUESTS = "infinite_rl.sandbox"
-_JAVASCRIPT = "4a174911f0ac129ee30ff5bfc03a1566a8cc011ca0c142996b385d9eac4d502a"
+_JAVASCRIPT = "0a4a83022fccf727efaef19b791b78c5da5832c6f3ac9935abdba070c0892f59"
 # fmt: off
 RUNTIMES: tuple[Runtime, ...] = (
     Runtime("python", ("py", "python3"), "python.wasm", "",

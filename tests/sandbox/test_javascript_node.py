@@ -135,6 +135,30 @@ def test_each_style_of_test_passes_with_the_program_and_fails_without_it() -> No
     assert_none(faults)
 
 
+def test_a_wrong_use_of_the_class_of_a_test_fails_it() -> None:
+    test = (
+        "class Box {}\nconsole.assert(make() instanceof Box); if (!(make() instanceof Box)) throw 1"
+    )
+    for body, is_right in (("new Box()", True), ("{}", False), ("[Box]", False)):
+        run = EXECUTOR.execute(f"const make = () => ({body})", "javascript", tests=[test])
+        assert [result.passed for result in run.tests] == [is_right]
+    test = "class Box {}\nif (make() !== 1) throw new Error('not one')"
+    for value in (1, 2):
+        code = f"const make = () => {value}"
+        run = EXECUTOR.execute(code, "javascript", tests=[test])
+        assert [result.passed for result in run.tests] == [value == 1]
+
+
+@pytest.mark.parametrize(
+    "test", ["process.exitCode = f() ? 0 : 1", "process.on('exit', () => assert(f()))"]
+)
+def test_an_exit_code_and_a_listener_of_the_exit_fail_a_test(test: str) -> None:
+    for value in (True, False):
+        code = f"const f = () => {str(value).lower()}"
+        run = EXECUTOR.execute(code, "javascript", tests=[test, "1"])
+        assert [result.passed for result in run.tests] == [value, True]
+
+
 # Runs each script of a list in a thread of its own, and prints whether each ended well.
 _RUN_EACH = """
 const { Worker } = require('worker_threads');

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from infinite_rl.sandbox.javascript.runners import runner_of
+from infinite_rl.sandbox.javascript.runners import missing_member, runner_of
 from tests.support.labelled import Tables
 
 tables = Tables(__file__)
@@ -25,6 +25,13 @@ def test_a_test_that_needs_no_runner_is_left_alone(test: str) -> None:
 def test_the_reason_names_the_runner_or_its_functions() -> None:
     assert runner_of("import { it } from 'node:test'; it('x', () => {})") == "node:test"
     assert runner_of("describe('x', () => { it('y', () => {}) })") == "describe and it"
+
+
+def test_what_no_runner_here_has_is_named() -> None:
+    assert missing_member("jest.mock('./a')") == "jest.mock"
+    assert missing_member("expect(f(1)).toMatchInlineSnapshot(`1`)") == "toMatchInlineSnapshot"
+    assert missing_member("delete require.cache[require.resolve('./a')]") == "require.cache"
+    assert missing_member("const f = jest.fn(); expect(f).not.toBe('jest.mock')") == ""
 
 
 def test_a_helper_of_the_setup_and_a_name_of_the_program_are_no_runner() -> None:

@@ -4,6 +4,7 @@
 
 function performedByProgram(what) {
     if (what[0] === 'names') return offered(what[1], what[2]);
+    if (what[0] === 'timers') return queue.length;
     if (what[0] !== 'set') return nonsense();
     indirectEval(`(value) => { ${what[1]} = value; }`)(decode(what[2]));
     return undefined;
@@ -145,6 +146,7 @@ function judge() {
         if (i === 0 || plan.isAssertDeclared) defineProperty(globalThis, 'assert', knownAssert);
         failedAssertions = 0;
         firstFailure = failure = '';
+        process.exitCode = undefined;
         current = i;
         if (awaited.length > 0) awaited = [];
         if (i === 0 || plan.runner.length > 0) beginSuite(arrayIndexOf(plan.needsRunner, i) >= 0);
@@ -155,7 +157,7 @@ function judge() {
             failure = explain(error) || 'Error';
         }
         if (plan.hasTasks || plan.runner.length > 0) host.settle();
-        const reason = failure || verdict(value) || suiteVerdict();
+        const reason = failure || verdict(value) || suiteVerdict() || exitVerdict();
         flush();
         if (reason === '' && plan.isExpression) host.verdict(`=${plainly(arrayIndexOf(plan.awaits, i) >= 0 ? innerOf(value) : value)}`);
         else if (reason === '') host.verdict();
@@ -188,6 +190,20 @@ function verdict(value) {
     if (failedAssertions > 0) return firstFailure;
     const isLeft = isPending(value) || isPending(innerOf(value)) || (awaited.length > 0 && awaited.some((waiting) => !waiting.isOver));
     return isLeft ? 'a promise of the test was never settled' : '';
+}
+
+// What a test does that ends as a program of its own does.
+function exitVerdict() {
+    try {
+        process.emit('exit', toNumber(process.exitCode ?? 0));
+    } catch (error) {
+        return explain(error) || 'Error';
+    } finally {
+        process.removeAllListeners('exit');
+    }
+    if (failedAssertions > 0) return firstFailure;
+    const code = toNumber(process.exitCode ?? 0);
+    return code === 0 ? '' : `the test ended with the exit code ${code}`;
 }
 
 // A test that awaits gives a promise of an object that holds its completion value.

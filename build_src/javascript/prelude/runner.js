@@ -20,6 +20,8 @@ function beginSuite(isNeeded) {
     failures = [];
     isRunning = onlySome = false;
     undoMocks();
+    if (isFaked) stopClock(Infinity);
+    mocks = [];
 }
 
 function suiteVerdict() {
@@ -136,7 +138,7 @@ async function runTest(own, item) {
     ran++;
     try {
         for (const at of chain) for (const hook of at.beforeEach) await called(hook, true);
-        await called(item.body, false, item.forNode);
+        await called(item.body, false, item.forNode, item.name);
         for (const at of chain.reverse()) for (const hook of at.afterEach) await called(hook, true);
     } catch (error) {
         if (error === skipped) return;
@@ -146,26 +148,30 @@ async function runTest(own, item) {
 }
 
 // A body that takes an argument gets `done`, from `node:test` a context first.
-function called(body, isHook, forNode = false) {
-    if (body.length <= (forNode ? 1 : 0)) return apply(body, context, forNode ? [testContext()] : []);
+function called(body, isHook, forNode = false, name = '') {
+    if (body.length <= (forNode ? 1 : 0)) return apply(body, context, forNode ? [testContext(name)] : []);
     return new PrimordialPromise((resolve, reject) => {
         const done = (error) => (error === undefined || error === null ? resolve() : reject(error));
         done.fail = (error) => reject(error ?? new PrimordialError('done.fail was called'));
         weakMapSet(bare, done, true);
-        const result = apply(body, context, forNode ? [testContext(), done] : [done]);
+        const result = apply(body, context, forNode ? [testContext(name), done] : [done]);
         if (isObject(result) && typeof result.then === 'function') promiseThen(PrimordialPromise.resolve(result), undefined, reject);
     });
 }
 
-function testContext() {
+function testContext(name) {
+    const before = [];
+    const after = [];
     const inner = async (...values) => {
         const body = values.find((value) => typeof value === 'function');
         if (body === undefined) return;
         ran++;
-        await called(body, false, true);
+        for (const each of before) await called(each, true);
+        await called(body, false, true, typeof values[0] === 'string' ? values[0] : body.name);
+        for (const each of after) await called(each, true);
     };
-    return { test: inner, it: inner, name: '', mock, assert: require('assert'), diagnostic() {}, skip() {}, todo() {}, plan() {},
-        before: (hook) => hook(), after: (hook) => push(suite.after, hook), beforeEach() {}, afterEach() {} };
+    return { test: inner, it: inner, name, fullName: name, mock, assert: require('assert'), diagnostic() {}, skip() {}, todo() {}, plan() {},
+        before: (hook) => hook(), after: (hook) => push(suite.after, hook), beforeEach: (hook) => push(before, hook), afterEach: (hook) => push(after, hook) };
 }
 
 const hook = (kind) => (...values) => { push(suite[kind], values.find((value) => typeof value === 'function')); };
@@ -176,27 +182,39 @@ hooks.afterAll = hooks.teardown = hooks.after;
 // --- functions that remember how they were called -------------------------------------------------
 
 let replaced = []; // what spies put aside
+let mocks = []; // all of the running test
+let isFaked = false;
+
+// Time of day, from now on as it is or as it is set, moves with timers alone; Infinity ends that.
+function stopClock(time) {
+    isFaked = time !== Infinity;
+    host.day(time === undefined ? NaN : toNumber(time));
+    return jest;
+}
 
 function undoMocks() {
     for (let i = replaced.length - 1; i >= 0; i--) replaced[i]();
     replaced = [];
 }
 
-function mockFunction(behaviour, original) {
+// Jest counts a call when it begins, `node:test` when it has ended.
+function mockFunction(behaviour, original, isCountedLate = false) {
     let calls = [];
     let once = [];
     let current = behaviour;
     const mocked = function (...values) {
         const call = { values, self: this, result: undefined };
-        push(calls, call);
+        if (!isCountedLate) push(calls, call);
         const body = once.length > 0 ? shift(once) : current;
         try {
-            const value = new.target ? construct(body ?? Object, values) : body === undefined ? undefined : apply(body, this, values);
+            const value = new.target && body?.prototype !== undefined ? construct(body, values) : body === undefined ? undefined : apply(body, this, values);
             call.result = { type: 'return', value };
             return value;
         } catch (error) {
             call.result = { type: 'throw', value: error };
             throw error;
+        } finally {
+            if (isCountedLate) push(calls, call);
         }
     };
     weakMapSet(bare, mocked, true);
@@ -235,6 +253,7 @@ function mockFunction(behaviour, original) {
     };
     for (const name of objectKeys(members)) hide(mocked, name, members[name]);
     defineProperty(mocked, 'mock', { value: state });
+    push(mocks, mocked);
     return mocked;
 }
 
@@ -251,11 +270,11 @@ function mockedCalls(call, original) {
 
 const objectEntries = Object.entries;
 
-function spyOn(object, name, kind) {
+function spyOn(object, name, kind, isCountedLate) {
     const own = getOwnPropertyDescriptor(object, name);
     const original = kind === undefined ? object[name] : own[kind];
     if (typeof original === 'function' && weakMapHas(mockCalls, original)) return original;
-    const spy = mockFunction(original, original);
+    const spy = mockFunction(original, original, isCountedLate);
     const restore = () => (own === undefined ? deleteProperty(object, name) : defineProperty(object, name, own));
     const { mockRestore } = spy;
     hide(spy, 'mockRestore', () => {
@@ -271,17 +290,20 @@ function spyOn(object, name, kind) {
 
 const jestMembers = {
     fn: (body) => mockFunction(body, undefined),
-    spyOn,
+    spyOn: (object, name, kind) => spyOn(object, name, kind, false),
     isMockFunction: (value) => typeof value === 'function' && weakMapHas(mockCalls, value),
     restoreAllMocks: undoMocks,
-    clearAllMocks: () => {},
-    resetAllMocks: () => {},
+    clearAllMocks: () => each(mocks, 'mockClear'),
+    resetAllMocks: () => each(mocks, 'mockReset'),
     setTimeout: () => jest,
     resetModules: () => jest,
     mocked: (value) => value,
     // Time only passes when nothing else is left to do, or here.
-    useFakeTimers: () => jest,
-    useRealTimers: () => jest,
+    useFakeTimers: (options) => stopClock(options?.now),
+    useRealTimers: () => stopClock(Infinity),
+    setSystemTime: stopClock,
+    getTimerCount: () => queue.length + ask('"timers"'),
+    now: () => Date.now(),
     advanceTimersByTime: (time) => pass(clock + time),
     runAllTimers: () => pass(Infinity),
     runOnlyPendingTimers: () => pass(queue.length > 0 ? queue[queue.length - 1].due : clock),
@@ -289,6 +311,11 @@ const jestMembers = {
     runAllTimersAsync: async () => pass(Infinity),
     runAllTicks: () => {},
 };
+
+function each(mocked, method) {
+    for (let i = 0; i < mocked.length; i++) mocked[i][method]();
+    return jest;
+}
 
 function pass(until) {
     host.advance(until);
@@ -307,13 +334,20 @@ function complete(object, path) {
 }
 const jest = complete(jestMembers, 'jest');
 const mock = {
-    fn: (...bodies) => mockFunction(bodies[bodies.length - 1], bodies[0]),
+    fn: (...bodies) => mockFunction(bodies.findLast((body) => typeof body === 'function'), bodies[0], true),
     method: (object, name, body) => {
-        const spy = spyOn(object, name);
+        const spy = spyOn(object, name, undefined, true);
         return typeof body === 'function' ? spy.mockImplementation(body) : spy;
     },
     reset: undoMocks,
     restoreAll: undoMocks,
+    timers: complete({
+        enable: ({ apis, now: time = 0 } = {}) => { if (apis === undefined || apis.includes('Date')) stopClock(time); },
+        reset: () => { stopClock(Infinity); },
+        tick: (time = 1) => { pass(clock + time); },
+        runAll: () => { pass(queue.length > 0 || ask('"timers"') > 0 ? Infinity : clock); },
+        setTime: (time) => { stopClock(time); },
+    }, 'mock.timers'),
 };
 
 // --- expect ----------------------------------------------------------------------------------------

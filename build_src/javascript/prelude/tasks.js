@@ -151,4 +151,8 @@ function runNext() {
 // While there are two sides, the host asks both for their next task: -1 for one that is due at once,
 // Infinity for none.
 const nextDue = () => (ticks.length > 0 ? -1 : isAnyAwaited() ? queue[0].due : Infinity);
-const advance = (to) => { clock = max(clock, to); };
+const advance = (to) => {
+    const by = max(to - clock, 0);
+    clock += by;
+    return by;
+};

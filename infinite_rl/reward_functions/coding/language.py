@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import TypeAlias
 
 from ...errors import UnknownName
-from ...sandbox.javascript.runners import files_of, missing_runner
+from ...sandbox.javascript.runners import files_of, missing_member, missing_runner
 from ...sandbox.runtimes import language_of, runtime_named
 from ..reward_function import BadReference
 from .calls import call_tests
@@ -83,6 +83,8 @@ def in_language(reference: Reference, language: str) -> Runnable:
         texts = (reference.setup, *reference.tests)
         if runner := next(filter(None, map(missing_runner, texts)), ""):
             raise BadReference(f"the tests cannot run: they are written for {runner}")
+        if member := next(filter(None, map(missing_member, texts)), ""):
+            raise BadReference(f"the tests cannot run: there is no {member}")
         names = {"solution", "main", PurePosixPath(reference.file).stem} - {""}
         for path in chain.from_iterable(map(files_of, texts)):
             if PurePosixPath(path).stem not in names:

@@ -123,6 +123,7 @@ class _Run:
         self._exit_code = 0
         self._began_ns = time.time_ns() if limits.fuel is None else FUEL_EPOCH_NS
         self._started_ns = time.monotonic_ns()
+        self._day_ns: int | None = None  # less `skipped_ns`, while tests have stopped the clock
         self._sides: list[_Side] = []
 
     def start(self, new_side: Callable[[_Run], _Side]) -> None:
@@ -166,11 +167,24 @@ class _Run:
 
     def now_ns(self, *, is_day: bool) -> int:
         """Return the nanoseconds since the start, or since 1970: by the clock or by the fuel."""
+        if is_day and self._day_ns is not None:
+            return self._day_ns + self.skipped_ns
         if self.limits.fuel is None:
             passed = time.monotonic_ns() - self._started_ns
         else:
             passed = (self.limits.fuel - self.store.get_fuel()) // FUEL_PER_NS
         return passed + self.skipped_ns + (self._began_ns if is_day else 0)
+
+    def stop_clock(self, day_ms: float) -> None:
+        """Set the time of day, which then moves with timers alone; infinity lets it go on.
+
+        NaN is the present time.
+        """
+        if math.isinf(day_ms):
+            self._day_ns = None
+        else:
+            now_ns = self.now_ns(is_day=True)
+            self._day_ns = (now_ns if day_ms != day_ms else int(day_ms) * 10**6) - self.skipped_ns
 
     def write(self, descriptor: int, text: str) -> None:
         """Keep what a side prints. Raises `_Stopped` past the limit."""
@@ -343,10 +357,12 @@ class _Side:
         """
         other = self.other
         assert other is not None
+        is_turn = until == math.inf  # of the event loop: what follows are ticks, then promises
         while True:
             for side in (self, other):
-                if side._drain_fails(self):
+                if (is_turn and side._ticks_fail(self)) or side._drain_fails(self):
                     return
+            is_turn = False
             if self._has_tasks:
                 other.machine.drive("sync")
             if self._exchanges or other._exchanges:
@@ -359,18 +375,21 @@ class _Side:
             if first.machine.drive("next") is None:
                 self._blame(first, first.machine.exception())
                 return
+            is_turn = True
             if due[first] > 0:
                 (self if first is other else other)._advance(due[first])
 
-    def _advance(self, clock: float) -> None:
-        self.machine.drive("advance", self.machine.call("qjs_new_number", clock))
+    def _advance(self, clock: float) -> float:
+        """Set the side's time of timers; return how far it moved."""
+        box = self.machine.drive("advance", self.machine.call("qjs_new_number", clock))
+        return 0 if box is None else self.machine.number(box)
 
     def _pass_time(self, until: float) -> None:
         """Run the timers that are due until then, for tests that move the clock themselves."""
         self._settle(until)
-        for side in (self, self.other):
-            if side is not None and until < math.inf:
-                side._advance(until)
+        if until < math.inf and self.other is not None:
+            self.other._advance(until)
+            self.run.skipped_ns += int(self._advance(until) * 1e6)
 
     def _due(self) -> float:
         if not self._has_timers:
@@ -379,6 +398,13 @@ class _Side:
         due = math.inf if box is None else self.machine.number(box)
         self._has_timers = due != math.inf
         return due
+
+    def _ticks_fail(self, judge: _Side) -> bool:
+        """Run the side's ticks. Whether one failed, which is the test's failure."""
+        if not self._has_timers or self.machine.drive("ticks") is not None:
+            return False
+        judge._blame(self, self.machine.exception())
+        return True
 
     def _drain_fails(self, judge: _Side) -> bool:
         """Run the side's promises. Whether one failed, which is the test's failure."""
@@ -468,6 +494,8 @@ class _Side:
             self._settle()
         elif function == b"advance" and self.is_judge:
             self._pass_time(machine.number(value))
+        elif function == b"day" and self.is_judge:
+            self.run.stop_clock(machine.number(value))
         elif function == b"verdict":
             self._verdict(machine.text(value) if count else "")
         return int(machine.call("qjs_get_undefined"))

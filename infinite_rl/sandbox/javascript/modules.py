@@ -34,6 +34,8 @@ _LISTED = re.compile(
 )
 _RENAMED = re.compile(rf"(?P<inner>{_NAME})(?: as (?P<outer>{_NAME}))?")
 _EXPORTS = "require.main.exports"
+STRICT = '"use strict";'  # how the script of a module begins
+_CHANGEABLE = re.compile(r"(?:let|var)\b")
 _MOST_TOKENS = 100_000
 _PROGRAM = r"require(?:\.import)?\(\s*['\"]\.{1,2}/[^'\"\n]*['\"]\s*\)"
 REQUIRES_PROGRAM = re.compile(
@@ -61,26 +63,26 @@ def as_script(source: str) -> str:
         return source
     if not edits:
         return source
-    parts, exported, at, is_module = [], "", 0, False
+    parts, exported, at, is_module = [], dict[str, str](), 0, False
     for start, end, text, export in edits:
         parts += [source[at:start], text, "\n" * source.count("\n", start, end)]
-        exported += export
+        exported |= export
         is_module = is_module or not text.startswith("require.")
         at = end
-    strict = '"use strict";' if is_module else ""
-    closing = f"\n;{exported}" if exported else ""
+    strict = STRICT if is_module else ""
+    closing = f"\n;{''.join(exported[name] for name in sorted(exported))}" if exported else ""
     return f"{strict}{''.join(parts)}{source[at:]}{closing}"
 
 
-def _edits(source: str) -> Iterator[tuple[int, int, str, str]]:
-    """What to replace: start, end, new text, and what the script's end must say."""
+def _edits(source: str) -> Iterator[tuple[int, int, str, dict[str, str]]]:
+    """What to replace: start, end, new text, and what the script's end must say, by name."""
     done = 0
     for start, is_top in _keywords(source):
         if start < done:
             continue
         rest = re.compile(r"import\s*([(.])").match(source, start)
         if rest:
-            yield start, rest.end(), "require.import(" if rest[1] == "(" else "require.", ""
+            yield start, rest.end(), "require.import(" if rest[1] == "(" else "require.", {}
             continue
         if is_top:
             change = _imported if source.startswith("import", start) else _exported
@@ -100,14 +102,14 @@ def _keywords(source: str) -> Iterator[tuple[int, bool]]:
         before = token.text
 
 
-def _imported(source: str, start: int) -> tuple[int, str, str]:
+def _imported(source: str, start: int) -> tuple[int, str, dict[str, str]]:
     match = _IMPORT.match(source, start)
     if match is None:
         raise _NotAModule
     required = f"require({match['source']})"
     clause = _without_comments(match["clause"])
     if not clause:
-        return match.end(), f"{required};", ""
+        return match.end(), f"{required};", {}
     shape = _CLAUSE.fullmatch(clause.removesuffix("from").rstrip())
     if shape is None or not clause.endswith("from"):
         raise _NotAModule
@@ -117,24 +119,30 @@ def _imported(source: str, start: int) -> tuple[int, str, str]:
     for inner, outer in _pairs(shape["names"] or ""):
         value = f"{required}.default ?? {required}" if inner == "default" else f"{required}.{inner}"
         bindings.append(f"{outer} = {value}")
-    return match.end(), f"const {', '.join(bindings)};" if bindings else f"{required};", ""
+    return match.end(), f"const {', '.join(bindings)};" if bindings else f"{required};", {}
 
 
-def _exported(source: str, start: int) -> tuple[int, str, str]:
+def _exported(source: str, start: int) -> tuple[int, str, dict[str, str]]:
     default = _DEFAULT.match(source, start)
     if default:
         if default["named"] is None:
-            return default.end(), f"{_EXPORTS}.default = ", ""
-        return default.end(), " ", f"{_EXPORTS}.default = {default['name']};"
+            return default.end(), f"{_EXPORTS}.default = ", {}
+        return default.end(), " ", {"default": f"{_EXPORTS}.default = {default['name']};"}
     declared = _DECLARED.match(source, start)
     if declared:
         name = declared["name"]
-        return declared.end(), " ", f"{_EXPORTS}.{name} = {name};" if name else ""
+        is_live = _CHANGEABLE.match(source, declared.end())
+        statement = f"{_EXPORTS}.{name} = {name};"
+        if is_live:
+            getter = f"{{ get: () => {name}, enumerable: true, configurable: true }}"
+            statement = f'Object.defineProperty({_EXPORTS}, "{name}", {getter});'
+        return declared.end(), " ", {name: statement} if name else {}
     listed = _LISTED.match(source, start)
     if listed is None:
         raise _NotAModule
     pairs = [] if listed["elsewhere"] else _pairs(_without_comments(listed["names"] or ""))
-    return listed.end(), ";", "".join(f"{_EXPORTS}.{outer} = {inner};" for inner, outer in pairs)
+    exported = {outer: f"{_EXPORTS}.{outer} = {inner};" for inner, outer in pairs}
+    return listed.end(), ";", exported
 
 
 def _without_comments(clause: str) -> str:

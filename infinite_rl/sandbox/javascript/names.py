@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from ...parsing.word_tables import WordTables
 from ...types import Program
-from .modules import REQUIRES_PROGRAM, as_script
+from .modules import REQUIRES_PROGRAM, STRICT, as_script
 from .runners import runner_of
 
 _TABLES = WordTables(__file__)
@@ -27,6 +27,8 @@ _DECLARED = re.compile(r"\bfunction\s+assert\b|\bvar\s+assert\b|\bassert\s*=[^=]
 _ASSERTED = re.compile(r"\bassert|\bthrow\b")
 _ASSIGNED = re.compile(r"\b(?:globalThis|global|window|self)\.([A-Za-z_$][\w$]*)\s*=(?!=)")
 _CLASS = re.compile(r"^(?:class|function)\s+([A-Z][\w$]*)", re.MULTILINE)
+_HIDDEN = re.compile(r"^class\s+[A-Z]", re.MULTILINE)  # in a block; a function is not
+_DECLARES = re.compile(r"\b(?:class|function|const|let|var)\s+([A-Z][\w$]*)")
 _WHOLE = re.compile(r"([\w$]+)\s*=\s*require\(\s*['\"]\.{1,2}/[^'\"\n]*['\"]\s*\)\.default\b")
 
 
@@ -41,7 +43,7 @@ class Names:
     needs_runner: tuple[bool, ...]
     has_runner: bool  # the program is none itself
     assigned: frozenset[str]  # globals that they set for the program
-    classes: frozenset[str]  # that their setup defines for the program
+    classes: frozenset[str]  # that they may define for the program
     whole: str  # the name that the program's default export has in the tests
     needs_module: bool
     declares_assert: bool
@@ -61,6 +63,8 @@ class Names:
             ("weak", _WEAK & (words | self.words)),
         )
         has_tasks = bool(words & {*_TASKS, "require", "import", "stdin"})
+        # `eval` would hide the class of a test.
+        has_class = len(self.tests) == 1 and bool(_HIDDEN.search(self.tests[0]))
         runner = set(self.runner) if self.has_runner else set()
         plan = json.dumps(
             {
@@ -70,13 +74,13 @@ class Names:
                 "shared": [name for name in _SHARED if name.split(".")[1] in self.words],
                 "runner": self.runner,
                 "needsRunner": [n for n, is_one in enumerate(self.needs_runner) if is_one],
-                "lent": sorted(self.classes & words),
+                "lent": sorted(self.classes & words - set(_DECLARES.findall(code))),
                 "assigned": sorted(self.assigned & words),
                 "whole": self.whole,
-                "hasTasks": has_tasks or bool(self.words & _TASKS),
+                "hasTasks": has_tasks or has_class or bool(self.words & _TASKS),
                 "isAssertDeclared": self.declares_assert,
                 "isExpression": self.is_expression,
-                "awaits": [n for n, test in enumerate(self.tests) if "await" in test],
+                "awaits": [n for n, test in enumerate(self.tests) if has_class or "await" in test],
             }
         )
         return plan, has_tasks
@@ -99,13 +103,13 @@ def _names(setup: str, tests: Sequence[str], entry_point: str, is_expression: bo
     needs_runner = tuple(bool(runner_of(test, setup, (entry_point,))) for test in tests)
     return Names(
         setup=as_script(setup),
-        tests=tuple(_wrapped(test, entry_point, is_expression) for test in scripts),
+        tests=tuple(_wrapped(test, entry_point, is_expression, len(tests)) for test in scripts),
         words=words,
         runner=tuple(sorted(words & _RUNNERS)),
         needs_runner=needs_runner,
         has_runner=any(needs_runner) or not (is_expression or _ASSERTED.search(script)),
         assigned=frozenset(_ASSIGNED.findall(script)),
-        classes=frozenset(_CLASS.findall(setup)),
+        classes=frozenset(_CLASS.findall(script)),
         whole=whole[1] if whole else "",
         needs_module=bool(REQUIRES_PROGRAM.search(script)),
         declares_assert=bool(_DECLARED.search(script)),
@@ -113,9 +117,15 @@ def _names(setup: str, tests: Sequence[str], entry_point: str, is_expression: bo
     )
 
 
-def _wrapped(test: str, entry_point: str, is_expression: bool) -> str:
-    """A test as a script. A block: each test may declare `const assert` again."""
+def _wrapped(test: str, entry_point: str, is_expression: bool, count: int) -> str:
+    """A test as a script. A block: each test may declare `const assert` again.
+
+    A single test is none if it has a class, which the program may use.
+    """
     if is_expression:
         return f"(\n{test}\n)"
     call = f"\n;check({entry_point});" if entry_point else ""
-    return f"{{{test}\n{call}}}"
+    if count == 1 and _HIDDEN.search(test):
+        return f"{test}\n{call}"
+    is_strict = test.startswith(STRICT)
+    return f"{STRICT if is_strict else ''}{{{test}\n{call}}}"

@@ -13,7 +13,7 @@ from .tokens import TokenTree
 
 _TABLES = WordTables(__file__)
 _MODULES, _BLOCKS = _TABLES.words("modules"), _TABLES.words("blocks")
-_MISSING = _TABLES.words("missing")
+_MISSING, _JEST, _SNAPSHOTS = map(_TABLES.words, ("missing", "jest", "snapshots"))
 _MODIFIERS, _ASSERTIONS = _TABLES.words("modifiers"), _TABLES.words("assertions")
 _LONGEST_CHAIN = 8  # names before the call of an assertion, as in `require("assert").strict.ok(`
 _BEFORE_STATEMENT = frozenset(["", ";", "{", "}", ")", "]", "=>", "await", "return", "else"])
@@ -43,6 +43,23 @@ def runner_of(test: str, setup: str = "", own: tuple[str, ...] = ()) -> str:
 def missing_runner(text: str) -> str:
     """Return the test runner that a test or a setup imports and that is not there, or ""."""
     return next((name for name in _TestTokens(text).modules() if name in _MISSING), "")
+
+
+@lru_cache(maxsize=2048)
+def missing_member(text: str) -> str:
+    """Return what a test uses and no test runner here has, such as "jest.mock", or ""."""
+    tokens = _TestTokens(text)
+    for n, token in enumerate(tokens.tokens):
+        if token.kind != "word" or tokens.text(n - 1) != ".":
+            continue
+        owner = tokens.text(n - 2)
+        if owner in ("jest", "vi") and token.text not in _JEST:
+            return f"{owner}.{token.text}"
+        if owner == ")" and token.text in _SNAPSHOTS:
+            return token.text
+        if owner == "require" and token.text == "cache" and tokens.text(n - 3) == "delete":
+            return "require.cache"
+    return ""
 
 
 @lru_cache(maxsize=2048)
