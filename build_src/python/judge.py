@@ -29,9 +29,10 @@ from typing import Any
 import peer
 import plain
 import small_pytest
-from shown import failed_assertion
+from shown import cut, failed_assertion
 
-_MESSAGE_CHARS, _SHOWN_CHARS, _SHOWN_BITS = 500, 160, 2048
+_MESSAGE_CHARS, _SHOWN_BITS = 500, 2048
+_NO_CODE = SyntaxError, ValueError, RecursionError, MemoryError  # what compiling a text may raise
 _LOADS_ANEW = re.compile(
     r"\bsys\.modules\.pop|\bdel sys\.modules|\bimportlib\.reload\b|\brunpy\b|\binspect\.getsource"
 )
@@ -57,9 +58,8 @@ class Judge(peer.Peer):
         self.operations["read"] = lambda: sys.stdin.read()
         self._streams = sys.stdin, sys.stdout, sys.stderr
         self._input, self._environ = builtins.input, dict(os.environ)
-        self.bridged: list[
-            tuple[Any, ...]
-        ] = []  # what to do on the program's side before the next request
+        # What to do on the program's side before the next request.
+        self.bridged: list[tuple[Any, ...]] = []
         self._shared: frozenset[str] = frozenset()
         self._watched: frozenset[str] = frozenset()
         self.names: dict[str, Any] = {}
@@ -316,6 +316,14 @@ class _Importer:
 # --- what the texts of the tests show ----------------------------------------------------------
 
 
+def _parsed(text: str) -> ast.Module:
+    """Return the tree of a text; an empty one if the text is no code."""
+    try:
+        return ast.parse(text)
+    except _NO_CODE:
+        return ast.Module([], [])
+
+
 def shown_classes(texts: Sequence[str]) -> frozenset[str]:
     """Return the capitalized names that tests use as classes.
 
@@ -325,10 +333,7 @@ def shown_classes(texts: Sequence[str]) -> frozenset[str]:
     parser = doctest.DocTestParser()
     examples = [each for text in texts if ">>> " in text for each in parser.get_examples(text)]
     for text in [*texts, "".join(each.source for each in examples)]:
-        try:
-            classes.update(_shown(ast.parse(text)))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
+        classes.update(_shown(_parsed(text)))
     return frozenset(classes) - vars(builtins).keys() - {""}
 
 
@@ -383,10 +388,7 @@ def watched_names(text: str) -> frozenset[str]:
 
     That has a meaning only if the program changes them: `calls = 0`, a call, `assert calls == 1`.
     """
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
+    tree = _parsed(text)
     named = [
         node.targets[0].id
         for node in tree.body
@@ -421,7 +423,7 @@ class _Symbols:
         for text in texts:
             try:
                 self._walk(symtable.symtable(text, "test", "exec"), is_top=True)
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
+            except _NO_CODE:
                 continue
 
     def _walk(self, table: symtable.SymbolTable, is_top: bool = False) -> None:
@@ -442,7 +444,7 @@ class _Symbols:
             self._walk(child)
 
 
-def subjects_of(symbols: _Symbols, entry_point: str, texts: Sequence[str]) -> frozenset[str]:
+def subjects_of(symbols: _Symbols, entry_point: str, whole: str) -> frozenset[str]:
     """Return the names of builtins that the program is asked for first.
 
     A program may define `sum` itself, and a test of it then names nothing else.
@@ -450,7 +452,7 @@ def subjects_of(symbols: _Symbols, entry_point: str, texts: Sequence[str]) -> fr
     if entry_point:
         return frozenset((entry_point,))
     free = symbols.read - symbols.bound - {"__name__", "__file__", "__doc__"}
-    if any(name not in vars(builtins) for name in free) or any("import" in text for text in texts):
+    if any(name not in vars(builtins) for name in free) or "import" in whole:
         return frozenset()
     return frozenset(free)
 
@@ -485,7 +487,7 @@ class _AssertionTexts(ast.NodeTransformer):
 def _is_literal(node: ast.expr) -> bool:
     try:
         ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+    except (*_NO_CODE, TypeError):
         return False
     return True
 
@@ -516,32 +518,25 @@ def plan(
         return _full_plan(setup, texts, entry_point, modules), ""
 
 
-def _imports(text: str, modules: Sequence[str]) -> bool:
-    names = "|".join(map(re.escape, modules))
-    importing = rf"\b(?:import|from|import_module|__import__)\b[^\n]*\b(?:{names})\b"
-    return bool(re.search(importing, text))
-
-
 def _unbridged(text: str) -> str:
-    """Return why no program can be judged by a test in an interpreter of its own, or ""."""
+    """Return why the sandbox cannot run a test, or ""."""
     if _LOADS_ANEW.search(text):
         return "it loads the program anew, or reads its source"
-    try:
-        classes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
-    for node in classes:
-        words = {each.arg for each in node.keywords} - {"metaclass", "total"}
-        if words and node.bases:
-            return f"a class passes {min(map(str, words))} to the class of the program"
+    for node in ast.walk(_parsed(text)):
+        if isinstance(node, ast.ClassDef) and node.bases:
+            words = {each.arg for each in node.keywords} - {"metaclass", "total"}
+            if words:
+                return f"a class passes {min(map(str, words))} to the class of the program"
     return ""
 
 
 def _full_plan(setup: str, texts: list[str], entry_point: str, modules: list[str]) -> bytes:
+    whole = "\n".join((setup, *texts))
     symbols = _Symbols([setup, *texts])
-    subjects = subjects_of(symbols, entry_point, [setup, *texts])
-    # Tests that import the program do not share its names.
-    is_shared = not any(_imports(text, modules) for text in (setup, *texts))
+    subjects = subjects_of(symbols, entry_point, whole)
+    names = "|".join(map(re.escape, modules))
+    importing = rf"\b(?:import|from|import_module|__import__)\b[^\n]*\b(?:{names})\b"
+    is_shared = not re.search(importing, whole)  # tests that import the program have own names
     watched = {name for text in texts * is_shared for name in watched_names(text)}
     facts = {
         "modules": [*modules],
@@ -550,11 +545,11 @@ def _full_plan(setup: str, texts: list[str], entry_point: str, modules: list[str
         "unread": [] if subjects else [*symbols.bound - symbols.read],
         "shared": [*symbols.assigned - symbols.read] * is_shared,
         "watched": [*watched],
-        "may_stop": any("StopIteration" in text for text in (setup, *texts)),
+        "may_stop": "StopIteration" in whole,
         "offered": [*symbols.classes, *symbols.functions - symbols.read - {"check"}] * is_shared,
-        "logs": any(word in text for text in (setup, *texts) for word in ("caplog", "Logs(")),
-        "runs_examples": any("doctest" in text for text in (setup, *texts)),
-        "is_bridged": any(word in text for text in (setup, *texts) for word in _BRIDGED),
+        "logs": "caplog" in whole or "Logs(" in whole,
+        "runs_examples": "doctest" in whole,
+        "is_bridged": any(word in whole for word in _BRIDGED),
     }
     codes = [_compiled(text, f"test_{n}.py") for n, text in enumerate(texts, 1)]
     reasons = map(_unbridged, [setup, *texts])
@@ -569,7 +564,7 @@ def _compiled(text: str, filename: str, mode: str = "exec") -> types.CodeType | 
     try:
         tree = _AssertionTexts().visit(ast.parse(text, filename, mode))
         return compile(tree, filename, mode, dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except _NO_CODE as error:
         return brief(error)
 
 
@@ -577,7 +572,7 @@ def _find_examples_of(judge: Judge) -> None:
     """Let doctest find the examples in the texts of the program."""
     find = doctest.DocTestFinder.find
 
-    def found(self: Any, owner: Any, name: Any = None, *args: Any, **named: Any) -> Any:
+    def find_with_program(self: Any, owner: Any, name: Any = None, *args: Any, **named: Any) -> Any:
         is_main = owner is sys.modules["__main__"]
         examples = find(self, owner, name, *args, **named) if is_main else []
         is_program = is_main or isinstance(owner, _ProgramModule)
@@ -590,7 +585,7 @@ def _find_examples_of(judge: Judge) -> None:
                 examples.append(_asked_examples(judge, self._parser, text, title))
         return [each for each in examples if each.examples or not self._exclude_empty]
 
-    doctest.DocTestFinder.find = found  # type: ignore[method-assign]
+    doctest.DocTestFinder.find = find_with_program  # type: ignore[method-assign]
 
 
 def _asked_examples(judge: Judge, parser: Any, text: str, title: str) -> Any:
@@ -684,8 +679,7 @@ class _Repr(reprlib.Repr):
         self.maxlist = self.maxtuple = self.maxdict = self.maxset = 30
 
     def shown(self, value: Any) -> str:
-        text = self.repr(value)
-        return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."
+        return cut(self.repr(value))
 
     def repr_int(self, value: int, level: int) -> str:
         if value.bit_length() > _SHOWN_BITS:

@@ -6,9 +6,9 @@ message carries the contents of those that changed since the last. So what a fun
 argument is seen by the test, and two names of one list stay two names of one list.
 
 A message is JSON. Scalars stand for themselves; everything else is an array that begins with a tag:
-`_Out` writes them, `_In` reads them. The side of the tests (`is_judge`) trusts nothing that it
-reads: it makes only stand-ins, plain data and what `NAMED` holds, and `check_target` decides what
-the program may do to an object of the tests.
+`Peer.encode` writes these forms, `Peer.decode` reads them. The side of the tests (`is_judge`)
+trusts nothing that it reads: it makes only stand-ins, plain data and what `NAMED` holds, and
+`check_request` and `check_target` decide what the program may do to an object of the tests.
 """
 # ruff: noqa: ANN401 - values of any type cross
 
@@ -53,7 +53,7 @@ _to_json = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
 )
 _from_json = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 _HOLDER = _Holder()
-_UNHELD = sys.getrefcount(_HOLDER.value)  # a replica's count when nobody but its table holds it
+_UNHELD = sys.getrefcount(_HOLDER.value)  # the count of a replica that its table alone refers to
 _RAW = frozenset((type(None), bool, int, float, str))
 
 _REPLICAS: dict[str, Any] = {
@@ -75,11 +75,11 @@ _WRAPPERS: dict[type, type] = {
     collections.UserList: list,
     collections.UserString: str,
 }
-_EXCEPTIONS = {
-    name: kind
-    for name, kind in vars(builtins).items()
+_EXCEPTIONS = frozenset(
+    kind
+    for kind in vars(builtins).values()
     if isinstance(kind, type) and issubclass(kind, BaseException)
-}
+)
 _BUILTIN_TYPES = {
     **{
         kind: name
@@ -110,14 +110,12 @@ _ASKED_WORDS = (
 _ASKED = frozenset(_ASKED_WORDS.split())
 # Those that an object of a data type answers itself, from the content that has crossed.
 BY_CONTENT = (COMPARISONS | ARITHMETIC | _PROTOCOL) - {"__call__", "__enter__", "__exit__"}
-# The functions of the library that a message may name, on the side that trusts nothing: what they
-# return depends on their arguments only.
-_PURE_FUNCTIONS = {
-    "builtins": "len abs min max sum sorted any all ord chr hash repr round divmod pow iter next "
-    "callable print format bin hex oct",
-    "math": " ".join(name for name in dir(math) if not name.startswith("_")),
-    "_operator": " ".join(name for name in dir(operator) if not name.startswith("_")),
-}
+# The builtin functions that a message may name, on the side that trusts nothing: what they return
+# depends on their arguments only. So it is with the functions of `math` and `operator`.
+_PURE_BUILTINS = (
+    "len abs min max sum sorted any all ord chr hash repr round divmod pow iter next callable "
+    "print format bin hex oct"
+)
 # The modules of which a message may name the classes.
 _CLASS_MODULES = (
     "abc array builtins collections datetime decimal enum fractions functools json numbers pathlib "
@@ -128,11 +126,15 @@ _UNNAMED_CLASSES = {"type", "partial", "partialmethod", "singledispatchmethod", 
 
 def _named_values() -> dict[tuple[str, str], Any]:
     """Return what a message may name of the library, by the names of module and value."""
+    functions = [vars(builtins)[name] for name in _PURE_BUILTINS.split()]
+    functions += [
+        value
+        for module in (math, operator)
+        for name, value in vars(module).items()
+        if type(value) is types.BuiltinFunctionType and not name.startswith("_")
+    ]
     found: dict[tuple[str, str], Any] = {
-        (module, name): value
-        for module, names in _PURE_FUNCTIONS.items()
-        for name, value in vars(importlib.import_module(module)).items()
-        if type(value) is types.BuiltinFunctionType and name in names.split()
+        (each.__module__, each.__qualname__): each for each in functions
     }
     modules = [importlib.import_module(name) for name in _CLASS_MODULES.split()]
     classes = [each for module in modules for each in vars(module).values()]
@@ -342,8 +344,7 @@ class Peer:
         except BaseException as error:  # the program broke what this needs, or sent what is none
             reason = f"no answer ({type(error).__name__})"
             form = ["x", 0, ["T", "TypeError"], [reason], reason, None, False, [], {}]
-            broken = [[True, form, None], [], []]
-            return "".join(_to_json(broken, 0))
+            return self.write([[True, form, None], [], []])
 
     def _answered(self, text: str) -> str:
         operation, forms, header = self._read(text)
@@ -434,7 +435,7 @@ class Peer:
     # --- replicas --------------------------------------------------------------------------------
 
     def _changed_replicas(self) -> list[Any]:
-        """Return the contents that changed. Forget replicas that nobody on this side holds."""
+        """Return the contents that changed. Forget replicas that nothing else here refers to."""
         changed = []
         for name, replica in [*self._replicas.items()]:
             if replica.is_changed():
@@ -603,7 +604,7 @@ class Peer:
         """Encode a class; of an object of the library's, a class that stands for its type."""
         if cls in _BUILTIN_TYPES and not is_type_of:
             return ["T", _BUILTIN_TYPES[cls]]
-        if isinstance(cls, Mirror) and "_handle" in vars(cls):
+        if is_mirror(cls):
             return ["h", -vars(cls)["_handle"]]
         if self._is_named(cls) and not is_type_of:
             return ["std", cls.__module__, cls.__qualname__]
@@ -613,12 +614,12 @@ class Peer:
         is_wrapper = cls in _WRAPPERS and not self.is_judge
         bases = [self.encode(_WRAPPERS[cls])] if is_wrapper else []
         for base in cls.__bases__ * (not is_wrapper):
-            if base in DATA or base in _EXCEPTIONS.values() or not _is_standard(base):
+            if base in DATA or base in _EXCEPTIONS or not _is_standard(base):
                 bases.append(self.encode(base))
             else:  # a class of the library: what its objects hold, or what error it is
-                known = DATA + tuple(NAMED.values()) if issubclass(base, BaseException) else DATA
-                known = known + (object,)
-                bases += [self.encode(each) for each in base.__mro__ if each in known][:1]
+                is_error = issubclass(base, BaseException)
+                known = (*DATA, object, *(NAMED.values() if is_error else ()))
+                bases.append(self.encode(next(each for each in base.__mro__ if each in known)))
         own = [each for each in cls.__mro__ if each is not object and each not in DATA]
         special = sorted(
             {name for each in own for name in vars(each) if name in FORWARDED}
@@ -743,7 +744,6 @@ class Peer:
         if self.is_judge and not all(map(_is_base, real)):
             raise Refused("a class that derives from others than the program's")
         holds_data = any(issubclass(base, DATA) for base in real)
-        self_peer = self
         names: dict[str, Any] = {
             "_handle": handle,
             "_originals": {},  # of what the tests replaced
@@ -752,11 +752,12 @@ class Peer:
             "__getattr__": _get_attribute,
             "__setattr__": _set_attribute,
             "__delattr__": _delete_attribute,
-            "__copy__": lambda self: self_peer.ask("copy", self, False),
-            "__deepcopy__": lambda self, _memo: self_peer.ask("copy", self, True),
+            "__copy__": lambda stand_in: self.ask("copy", stand_in, False),
+            "__deepcopy__": lambda stand_in, _memo: self.ask("copy", stand_in, True),
         }
-        if not any(issubclass(base, BaseException) for base in real):
-            names["__dict__"] = property(lambda self: self_peer.ask("get", self, "__dict__"))
+        is_error = any(issubclass(base, BaseException) for base in real)
+        if not is_error:
+            names["__dict__"] = property(lambda stand_in: self.ask("get", stand_in, "__dict__"))
         for each in special:
             if each in FORWARDED:
                 own = real[0] if holds_data and each in BY_CONTENT else None
@@ -770,7 +771,7 @@ class Peer:
             names["__hash__"] = object.__hash__
         if fields is not None:
             names["__dataclass_fields__"] = {each: _dataclass_field(each) for each in fields}
-        if any(issubclass(base, BaseException) for base in real):
+        if is_error:
             names["__str__"] = _error_text
         data = tuple(each for base in real for each in base.__mro__ if each in DATA)[:1]
         for parents in (real, data or (object,)):  # the library's layouts may conflict
@@ -839,7 +840,7 @@ class Peer:
         if not (isinstance(kind, type) and issubclass(kind, BaseException)):
             raise Refused("what was raised is no exception")
         try:
-            error = kind(*values) if kind in _EXCEPTIONS.values() else None
+            error = kind(*values) if kind in _EXCEPTIONS else None
         except TypeError:  # its arguments are not those that it takes
             error = None
         if error is None:
@@ -857,7 +858,7 @@ class Peer:
 
     def _decode_object(self, handle: int, cls: Any, *content: Any) -> Any:
         kind: Any = self.decode(cls)
-        if not _is_mirror(kind):
+        if not is_mirror(kind):
             raise Refused("an object of what is no class of this side")
         if not content:
             return self._keep_theirs(handle, object.__new__(kind))
@@ -917,10 +918,10 @@ def _needs_form(value: Any) -> bool:
 
 def _is_base(cls: type) -> bool:
     is_known = cls is object or cls in DATA or issubclass(cls, BaseException)
-    return is_known or _is_mirror(cls)
+    return is_known or is_mirror(cls)
 
 
-def _is_mirror(cls: Any) -> bool:
+def is_mirror(cls: Any) -> bool:
     """Whether this is a class of the other side, and none that derives from one."""
     return isinstance(cls, Mirror) and "_handle" in vars(cls)
 

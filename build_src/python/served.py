@@ -128,10 +128,10 @@ class Program(peer.Peer):
             getattr(self, f"_{kind}")(*map(self.decode, forms))
 
     def footer(self) -> list[Any] | None:
-        names, told = self._names, self._told
-        stale = [name for name, value in told.items() if names.get(name, peer) is not value]
+        names = self._names
+        stale = [n for n, value in self._told.items() if names.get(n, peer) is not value]
         for name in stale:
-            del told[name]
+            del self._told[name]
         texts = [
             stream.getvalue() if type(stream) is io.StringIO else ""
             for stream in (sys.stdout, sys.stderr)
@@ -149,8 +149,8 @@ class Program(peer.Peer):
             if name in names and names[name] is not value:
                 self._watched[name] = names[name]
                 rebound.append([name, self.encode(names[name])])
-        told = [stale, *texts, rebound, warned, logged]
-        return told if any(told) else None
+        parts = [stale, *texts, rebound, warned, logged]
+        return parts if any(parts) else None
 
     def _watch(self, watched: list[str]) -> None:
         self._watched = {name: self._names.get(name) for name in watched}

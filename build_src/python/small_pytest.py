@@ -530,10 +530,9 @@ class _Suite:
 
     def _holds(self, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> bool:
         """Whether a mark that may have a condition applies."""
-        args = args or tuple(named[each] for each in ("condition",) if each in named)
-        if not args or name == "skip":
+        if name == "skip" or not (args or "condition" in named):
             return name != "skipif"
-        condition = args[0]
+        condition = args[0] if args else named["condition"]
         return bool(eval(condition, self.names) if isinstance(condition, str) else condition)
 
 
@@ -558,7 +557,7 @@ def run_collected(names: dict[str, Any], before: dict[str, Any]) -> None:
         for name, value in new.items():
             if isinstance(value, types.FunctionType) and name.startswith("test"):
                 suite.run(None, value)
-            elif isinstance(value, type) and "_handle" not in vars(value):
+            elif isinstance(value, type) and not peer.is_mirror(value):
                 _run_class(suite, name, value)
     for name in ("teardown_module", "tearDownModule")[: 1 if has_case else 2]:
         if name in new:
@@ -580,7 +579,7 @@ def _run_class(suite: _Suite, class_name: str, cls: Any) -> None:
     if not class_name.startswith("Test"):
         return
     for name, value in vars(cls).items():
-        if isinstance(value, type) and "_handle" not in vars(value):
+        if isinstance(value, type) and not peer.is_mirror(value):
             _run_class(suite, name, value)
     _call_if_there(cls, "setup_class")
     for name in [each for each in dir(cls) if each.startswith("test")]:

@@ -248,7 +248,7 @@ def _start_optimising(source: _Source, folder: Path) -> None:
             )
             threading.Thread(None, maker.wait, "wasm-optimise", daemon=True).start()
         except (OSError, RuntimeError) as error:  # RuntimeError: no thread
-            logger.debug("nobody makes optimised code: %s", error)
+            logger.debug("no process makes optimised code: %s", error)
 
 
 def make_optimised(lock: str, folder: str, *source: str) -> None:
@@ -262,8 +262,9 @@ def make_optimised(lock: str, folder: str, *source: str) -> None:
         if not any(_files(cache, key)) and _store(
             cache, runtime_source, Code.OPTIMISED, _compile(runtime_source, Code.OPTIMISED)
         ):
-            with _locked(cache, runtime_source.key(Code.BASELINE)):  # nobody is about to load it
-                for path in _files(cache, runtime_source.key(Code.BASELINE)):
+            baseline = runtime_source.key(Code.BASELINE)
+            with _locked(cache, baseline):  # no process loads it meanwhile
+                for path in _files(cache, baseline):
                     path.unlink()
     finally:
         fcntl.flock(int(lock), fcntl.LOCK_UN)

@@ -14,10 +14,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ..json_values import same_json
-from .shown import failed_assertion
+from .shown import SHOWN_CHARS, cut, failed_assertion
 
 _MAX_CHARS = 8_000_000  # of one value; the host needs a multiple of it in memory
-_SHOWN_CHARS = 160
 _MAX_DIGITS = 1000  # hexadecimal, of an integer within a Fraction or a range
 _MORE_PARTS = 100  # than those of what is expected: a value that has them is unequal
 _UNREADABLE = "the value cannot be read, or is too large or too deep to be compared"
@@ -81,16 +80,12 @@ def _holds(step: Step, form: Any) -> bool:
 def _difference(step: Step, form: Any) -> str:
     text, shown = step.text, ""
     if step.relation == "json":
-        text += f" == {_cut(repr(step.expected))}"
+        text += f" == {cut(repr(step.expected))}"
     for piece in _pieces(form):
         shown += piece
-        if len(shown) > _SHOWN_CHARS:
+        if len(shown) > SHOWN_CHARS:
             break
-    return f"AssertionError: {failed_assertion(text, step.message, [_cut(shown)])}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."
+    return f"AssertionError: {failed_assertion(text, step.message, [cut(shown)])}"
 
 
 def _error_text(form: Any) -> str:
@@ -222,7 +217,7 @@ _NAMES = {"fn": "function", "g": "generator", "co": "coroutine", "T": "type", "C
 def _pieces(form: Any) -> Iterator[str]:
     """Yield the text of a value, as `repr` would write it, as far as somebody reads."""
     if not isinstance(form, list):
-        yield repr(form[:_SHOWN_CHARS] if isinstance(form, str) else form)
+        yield repr(form[:SHOWN_CHARS] if isinstance(form, str) else form)
         return
     tag, *parts = form
     if tag == "M":
@@ -239,7 +234,7 @@ def _pieces(form: Any) -> Iterator[str]:
     elif tag == "nan":
         yield "nan"
     elif tag in ("De", "Fr", "r", "c", "b"):
-        yield f"{_VALUE_NAMES[tag]}({str(parts)[1:-1][:_SHOWN_CHARS]})"
+        yield f"{_VALUE_NAMES[tag]}({str(parts)[1:-1][:SHOWN_CHARS]})"
     elif tag in ("F", "vw"):
         yield from _joined("frozenset({", parts[tag == "vw" :], "})")
     else:
@@ -251,7 +246,7 @@ _VALUE_NAMES = {"De": "Decimal", "Fr": "Fraction", "r": "range", "c": "complex",
 
 def _container_pieces(kind: str, content: Any) -> Iterator[str]:
     if kind == "B":
-        yield f"bytearray({content[:_SHOWN_CHARS]!r})"
+        yield f"bytearray({content[:SHOWN_CHARS]!r})"
         return
     _is_raw, items, _extra = content
     opening, closing = _BRACKETS[kind][0], _BRACKETS[kind][1]

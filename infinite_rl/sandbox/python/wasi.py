@@ -76,15 +76,12 @@ def _verdict(host: Host, passed: int, address: int, size: int) -> None:
 
 
 def _exchange(host: Host, address: int, size: int, result: int) -> None:
-    answer = host.exchange(host.instance.read(address, size & 0xFFFF_FFFF))
-    _give(host, answer, result)
+    _give(host, host.exchange(host.instance.read(address, size)), result)
 
 
 def _give(host: Host, data: bytes, result: int) -> None:
     """Copy bytes into the guest's memory, and their address and count to `result`."""
-    address = host.instance.call("cabi_realloc", 0, 0, 1, len(data)) if data else 1
-    host.instance.write(address, data)
-    host.instance.write(result, struct.pack("<iI", address, len(data)))
+    host.instance.write(result, struct.pack("<iI", *put(host.instance, data)))
 
 
 def _wall_clock(host: Host, result: int) -> None:
@@ -94,7 +91,7 @@ def _wall_clock(host: Host, result: int) -> None:
 def _random_bytes(host: Host, count: int, result: int) -> None:
     if not 0 <= count <= _MAX_RANDOM_BYTES:
         raise NotOffered(f"{count} random bytes at once")
-    host.instance.write(result, struct.pack("<iI", *put(host.instance, host.random_bytes(count))))
+    _give(host, host.random_bytes(count), result)
 
 
 def _refuse_to_wait(_host: Host, *_arguments: float) -> None:
