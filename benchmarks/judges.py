@@ -437,7 +437,7 @@ class Compared(NamedTuple):
 
 
 def texts_compared(texts: int, seed: int) -> Iterator[Compared]:
-    """Each kind of output of so many expected texts, judged for each set."""
+    """Judge each kind of output for n expected texts, by the rule of each set."""
     draw = random.Random(seed)
     outputs = [
         (expected, kind, make(expected, draw))

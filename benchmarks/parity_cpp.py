@@ -1,8 +1,7 @@
 """C++ in the sandbox beside g++: generated programs, of which ten share a translation unit.
 
-Each program is a function of its own, in a namespace of its own; the unit's input says which one
-runs. A unit is compiled once by each side, since reading the library's headers takes most of the
-time of a small program.
+Each program is a function in its own namespace. The input selects the program that runs. Each side
+compiles a unit once, because a compiler spends most of its time on the library's headers.
 """
 
 from __future__ import annotations

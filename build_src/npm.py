@@ -31,9 +31,9 @@ def fetch_all(package: str, integrity: str) -> dict[str, bytes]:
             stdout=subprocess.DEVNULL,
         )
         (archive,) = Path(folder).glob("*.tgz")
-        found = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
-        if found != integrity:
-            raise SystemExit(f"{package} has the hash sha512-{found}, not sha512-{integrity}")
+        digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
+        if digest != integrity:
+            raise SystemExit(f"{package} has the hash sha512-{digest}, not sha512-{integrity}")
         with tarfile.open(archive) as content:
             return {
                 member.name.removeprefix("package/"): file.read()

@@ -59,7 +59,7 @@ class Doctor(Verb):
         built = [each for each in RUNTIMES if each.is_built]
         every = [each for each in built if is_installed(each) or not each.install]
         for runtime in [runtime_named(name.strip()) for name in names] or every:
-            if runtime.package:  # it has no code of its own, but builds a library
+            if runtime.package:  # nothing to compile here, but it may build a library
                 runtime_file(runtime)
                 load_guest(runtime)
                 emit({"runtime": runtime.name}, f"{runtime.name}: ready", flush=True)

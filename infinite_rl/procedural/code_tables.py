@@ -27,8 +27,8 @@ Fields before the first row belong to the group; `""` is the empty phrase. Param
 probability), or options as Python literals: `mark: "-", "+"`; several names take the items of a
 tuple: `a, b: (1, 2), (3, 4)`, or different options: `a, b: some of 1, 2, 3`.
 
-A line of code that starts with `?NAME:` stays only if another line needs the name, so that a solution
-has no tables that nobody reads.
+A line of code that starts with `?NAME:` is kept only if another line uses the name. A solution then
+has no unused tables.
 
 A template holds `$k`, `$(k)`, `$(k+1)`, `$(abs k)`, and `«down:then|else»`, `«k=1:then|else»`,
 `«k>0:then|else»`. A parameter may be a template itself. A line of which nothing is left is dropped.

@@ -142,7 +142,7 @@ def python_in(solutions: Iterable[Any]) -> str:
 
 
 def with_solution(row: Row, solutions: Sequence[Any]) -> Row:
-    """The row with the first solution in Python 3 as its response, and a note if there is none."""
+    """Add the first solution in Python 3 as the response, or a note if there is none."""
     if code := python_in(solutions):
         return {**row, **program_row("", {}, code), **{k: row[k] for k in ("prompt", "answer")}}
     if any(isinstance(each, str) and each.strip() for each in solutions):
