@@ -26,7 +26,7 @@ from ..layout import ANSWER_TAG
 from ..parsing.markup import format_of, tag_matches
 from ..parsing.word_tables import WordTables
 from ..types import RewardFunctionScore
-from ..workers.worker import NoWorkers, Worker, WorkerGone
+from ..workers.worker import NoWorkers, Worker, WorkerGone, message_of
 from .reward_function import BadReference, Expected, RewardFunction, by_predicate, unscored
 
 VERSION = "0.1.25"
@@ -133,11 +133,11 @@ class _Scorer:
     def ask(self, job: Any, timeout: float) -> Any:
         """Return the result of `score_job`. Raises `BadReference`, `WorkerGone` at the deadline."""
         try:
-            text = json.dumps(job)
+            message = message_of(job)
         except (TypeError, ValueError, RecursionError) as error:
             raise BadReference(f"the reference is not JSON: {error}") from None
         with self._lock:
-            ((kind, value),) = self._ready().answers(f"{__name__}:score_job", [text], timeout)
+            ((kind, value),) = self._ready().answers(f"{__name__}:score_job", [message], timeout)
         if kind != "ok":
             raise BadReference(f"the scorer cannot read the reference: {value[1]}")
         return value
@@ -147,7 +147,7 @@ class _Scorer:
             return self._worker
         try:
             worker = Worker()
-            ((kind, value),) = worker.answers(f"{__name__}:load", ["null"], _START_S)
+            ((kind, value),) = worker.answers(f"{__name__}:load", [message_of(None)], _START_S)
         except (NoWorkers, WorkerGone) as error:
             raise SandboxError(f"the process that judges could not be started: {error}") from None
         if kind != "ok":

@@ -3,7 +3,6 @@
 run_long_jobs("package.module:function", jobs, stop, on_count)
 """
 
-import json
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -12,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import InfiniteRLError
-from .worker import NoWorkers, Worker, WorkerGone, raised
+from .worker import NoWorkers, Worker, WorkerGone, message_of, raised
 
 _POLL_S = 0.2  # between two looks at the jobs and at `stop`
 
@@ -39,7 +38,7 @@ def run_long_jobs(
             report = partial(counts.__setitem__, number)
             try:
                 answers = list(
-                    workers[number].answers(work, [json.dumps(jobs[number])], None, report)
+                    workers[number].answers(work, [message_of(jobs[number])], None, report)
                 )
             except WorkerGone as gone:
                 raise InfiniteRLError(f"of job {number}: {gone}") from None

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from ..errors import UsageError
 from .interruptible import interruptible_result
-from .worker import NoWorkers, Worker, WorkerGone, answer_to, raised
+from .worker import Message, NoWorkers, Worker, WorkerGone, answer_to, job_of, message_of, raised
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -102,8 +102,8 @@ def in_workers(
 
     def submit(job: Any) -> tuple[Future[Any], int]:
         bound = bound_s(job) if callable(bound_s) else bound_s
-        text = json.dumps(job)
-        return batch.submit(text, bound + _GRACE_S), len(text)
+        message = message_of(job)
+        return batch.submit(message, bound + _GRACE_S), len(message)
 
     try:
         yield from _in_order(submit, jobs, count)
@@ -274,7 +274,7 @@ atexit.register(lambda: _pool.close())
 
 @dataclass(frozen=True)
 class _Task:
-    job: str
+    job: Message
     future: Future[Any]
     wait_s: float
 
@@ -301,7 +301,7 @@ class _Batch:
         self._job_s = _CHUNK_S  # the duration of a job, as measured last
         self._threads: list[threading.Thread] = []
 
-    def submit(self, job: str, wait_s: float) -> Future[Any]:
+    def submit(self, job: Message, wait_s: float) -> Future[Any]:
         task = _Task(job, Future(), wait_s)
         with self._change:
             self._todo.append(task)
@@ -380,4 +380,4 @@ class _Batch:
                         self._active.discard(worker)
         except NoWorkers:
             for job in jobs:
-                yield json.loads(answer_to(self._work, json.loads(job)))
+                yield json.loads(answer_to(self._work, job_of(job)))

@@ -1,11 +1,12 @@
 """One worker process: its start, its work, and the messages between it and its parent.
 
 Both ends of a socket pair send frames: eight bytes of length, then JSON. The parent sends
-`[number, work, [job, ...], is_long]`, where `work` names a function as "module:function" that maps
-one JSON value to another. The worker answers in order with `[number, [answer, ...]]`, in several
-frames if the jobs take long; an answer is `["ok", value]`, or `["error", [class, message]]` for an
-exception. A long job is `function(job, stop, report)`: `report(count)` sends `["count", count]`,
-and a frame `"stop"` of the parent sets the event `stop`.
+`[number, work, [job, ...], is_long, apart]`, where `work` names a function as "module:function"
+that maps one JSON value to another. `apart` has the keys that lead to each long text of the jobs,
+which follows in a frame of its own, as UTF-8. The worker answers in order with
+`[number, [answer, ...]]`, in several frames if the jobs take long; an answer is `["ok", value]`, or
+`["error", [class, message]]` for an exception. A long job is `function(job, stop, report)`:
+`report(count)` sends `["count", count]`, and a frame `"stop"` of the parent sets the event `stop`.
 
 A worker always reads its socket, and ends when its parent does, however that ends.
 """
@@ -19,12 +20,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from pkgutil import resolve_name
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import errors
 from ..errors import InfiniteRLError, SandboxError
@@ -33,8 +34,9 @@ _ROOT = str(Path(__file__).resolve().parents[2])  # the folder that contains thi
 _LENGTH = struct.Struct(">Q")
 _TOGETHER_S = 0.05  # for which answers are collected: a frame wakes up both sides
 _START_S = 120.0
-_JOINED = 1_000_000  # characters of a frame that are sent together
-_STOP = '"stop"'
+_LONG = 1_000_000  # characters of a text from which on it is not sent as JSON
+_DEPTH = 2  # keys that lead to such a text, at most
+_STOP = b'"stop"'
 
 # Isolated: neither the working directory nor the environment extends the import path.
 _BOOT = (
@@ -48,6 +50,58 @@ class NoWorkers(Exception):
 
 class WorkerGone(Exception):
     """The worker died or hung before it had sent all answers."""
+
+
+# --- jobs ----------------------------------------------------------------------------------------
+
+
+class Message(NamedTuple):
+    """A job as JSON, with None in place of each long text; those texts, and the keys to each.
+
+    JSON escapes a text character by character: it takes ten times as long as to copy it.
+    """
+
+    text: str
+    apart: Sequence[tuple[tuple[str | int, ...], str]]
+
+    def __len__(self) -> int:
+        return len(self.text) + sum(len(text) for _, text in self.apart)
+
+
+def message_of(job: Any) -> Message:
+    """Return the message that stands for a JSON value."""
+    apart = list[tuple[tuple[str | int, ...], str]]()
+
+    def shortened(value: Any, *keys: str | int) -> Any:
+        if isinstance(value, str) and len(value) > _LONG:
+            apart.append((keys, value))
+            return None
+        if len(keys) < _DEPTH and isinstance(value, dict):
+            return {
+                key: shortened(each, *keys, key) if isinstance(key, str) else each
+                for key, each in value.items()
+            }
+        if len(keys) < _DEPTH and isinstance(value, list | tuple):
+            return [shortened(each, *keys, index) for index, each in enumerate(value)]
+        return value
+
+    return Message(json.dumps(shortened(job)), apart)
+
+
+def job_of(message: Message) -> Any:
+    """Return the JSON value that a message stands for."""
+    jobs = [json.loads(message.text)]
+    for keys, text in message.apart:
+        _put(jobs, [0, *keys], text)
+    return jobs[0]
+
+
+def _put(jobs: list[Any], keys: Sequence[Any], text: str) -> None:
+    """Put a long text where it was in the jobs."""
+    owner: Any = jobs
+    for key in keys[:-1]:
+        owner = owner[key]
+    owner[keys[-1]] = text
 
 
 # --- the parent's end ----------------------------------------------------------------------------
@@ -96,22 +150,24 @@ class Worker:
     def answers(
         self,
         work: str,
-        jobs: Sequence[str],
+        jobs: Iterable[Message],
         wait_s: float | None,
         on_count: Callable[[int], None] | None = None,
     ) -> Iterator[Any]:
-        """Send jobs as JSON texts, and yield the answers in order.
+        """Send jobs, and yield the answers in order.
 
         With `on_count`, which gets what they report, they are long jobs. Raises `WorkerGone` if the
         worker dies, or if the next answers take longer than `wait_s`. The process has then ended.
         """
-        self._number += 1
+        jobs, self._number = list(jobs), self._number + 1
         left, is_long = len(jobs), json.dumps(on_count is not None)
         try:
-            start = f"[{self._number},{json.dumps(work)},["
-            between = [","] * (2 * len(jobs) - 1)
-            between[::2] = jobs
-            self._send([start, *between, f"],{is_long}]"], wait_s)
+            texts = ",".join(job.text for job in jobs)
+            apart = [(index, *keys) for index, job in enumerate(jobs) for keys, _ in job.apart]
+            head = f"[{self._number},{json.dumps(work)},[{texts}],{is_long},{json.dumps(apart)}]"
+            self._send(head.encode("ascii"), wait_s)
+            for text in (text for job in jobs for _, text in job.apart):
+                self._send(text.encode("utf-8", "surrogatepass"), wait_s)
             while left:
                 number, answers = self._receive(wait_s)
                 if on_count and number == "count":
@@ -145,10 +201,10 @@ class Worker:
         self._socket.close()
         self._process.returncode = 0  # else Popen would wait for it, or warn that it runs
 
-    def _send(self, texts: Sequence[str], wait_s: float | None) -> None:
+    def _send(self, data: bytes, wait_s: float | None) -> None:
         self._socket.settimeout(wait_s)
         try:
-            _send(self._socket, *texts)
+            _send(self._socket, data)
         except OSError as error:  # a TimeoutError is one
             raise self._worker_gone(error) from error
 
@@ -185,12 +241,11 @@ def import_path() -> list[str]:
 # --- frames --------------------------------------------------------------------------------------
 
 
-def _send(channel: socket.socket, *texts: str) -> None:
-    """Send a frame. Long texts are not joined: a copy of hundreds of megabytes is one too many."""
-    size = sum(map(len, texts))  # ASCII: json.dumps escapes the rest, even lone surrogates
-    channel.sendall(_LENGTH.pack(size))
-    for piece in texts if size > _JOINED else ["".join(texts)]:
-        channel.sendall(piece.encode("ascii"))
+def _send(channel: socket.socket, data: bytes) -> None:
+    """Send a frame. The length and long data are not joined: a copy would be one too many."""
+    length = _LENGTH.pack(len(data))
+    for piece in (length, data) if len(data) > _LONG else [length + data]:
+        channel.sendall(piece)
 
 
 def _receive(channel: socket.socket, deadline: float | None = None) -> bytearray:
@@ -225,9 +280,12 @@ def serve() -> None:
     inbox, stop = SimpleQueue[bytearray](), threading.Event()
     threading.Thread(target=_listen, args=(channel, inbox, stop), daemon=True).start()
     try:
-        _send(channel, json.dumps(_ROOT))
+        _send(channel, json.dumps(_ROOT).encode())
         while True:
-            _answer_all(channel, stop, *json.loads(inbox.get()))
+            number, work, jobs, is_long, apart = json.loads(inbox.get())
+            for keys in apart:
+                _put(jobs, keys, inbox.get().decode("utf-8", "surrogatepass"))
+            _answer_all(channel, stop, number, work, jobs, is_long)
     except OSError:  # the parent has closed the socket
         os._exit(0)
 
@@ -236,7 +294,7 @@ def _listen(channel: socket.socket, inbox: SimpleQueue[bytearray], stop: threadi
     try:
         while True:
             message = _receive(channel)
-            if message == _STOP.encode():
+            if message == _STOP:
                 stop.set()
             else:
                 inbox.put(message)
@@ -257,11 +315,11 @@ def _answer_all(
     more: tuple[Any, ...] = ()
     if is_long:
         os.dup2(2, 1)  # the output of its libraries
-        more = stop, lambda count: _send(channel, json.dumps(["count", count]))
+        more = stop, lambda count: _send(channel, json.dumps(["count", count]).encode())
     for left, job in enumerate(jobs, start=1 - len(jobs)):
         answers.append(answer_to(work, job, *more))
         if left == 0 or time.monotonic() - sent_at > _TOGETHER_S:
-            _send(channel, f"[{number},[{','.join(answers)}]]")
+            _send(channel, f"[{number},[{','.join(answers)}]]".encode())
             answers, sent_at = [], time.monotonic()
 
 

@@ -119,6 +119,20 @@ def test_results_come_in_order_and_unchanged() -> None:
     assert results(["print", 1], ["say", 2], count=1) == [1, 2]  # stdout holds no answers
 
 
+def test_long_texts_arrive_unchanged_wherever_they_stand() -> None:
+    long = "\ud800 \x00 é\n" + "x" * 1_000_001
+    values = [
+        long,
+        {"a": long, "b": [long], "": 1},
+        [{"a": {"b": long}}, [[long]]],
+        '"stop"' + long,
+    ]
+    jobs = [["say", value] for value in values]
+    assert results(*jobs, ["length", long]) == [*values, len(long)]
+    assert [worker.job_of(worker.message_of(job)) for job in jobs] == jobs
+    assert len(worker.message_of(jobs[0]).text) < 100  # it is not escaped
+
+
 def test_the_work_is_done_in_as_many_processes_as_asked_for_and_they_stay_warm() -> None:
     jobs = [["pid", 0]] * 200
     first, second = set(results(*jobs, count=2)), set(results(*jobs, count=2))
@@ -202,16 +216,16 @@ def test_an_answer_to_another_question_is_not_taken() -> None:
     process = subprocess.Popen(["sleep", "60"])
     fake = object.__new__(worker.Worker)
     fake._socket, fake._process, fake._number = ours, process, 4
-    worker._send(theirs, json.dumps([4, [["ok", "of the turn before"]]]))
+    worker._send(theirs, json.dumps([4, [["ok", "of the turn before"]]]).encode())
     with pytest.raises(worker.WorkerGone):
-        list(fake.answers(WORK, ["1"], 5))
+        list(fake.answers(WORK, [worker.message_of(1)], 5))
     assert process.returncode == -signal.SIGKILL
     theirs.close()
 
 
 def test_a_worker_whose_answers_nobody_took_is_not_used_again() -> None:
-    one = worker.Worker()
-    answers = one.answers(WORK, ['["spin", 0.1]', '["say", "late"]'], 5)
+    one, jobs = worker.Worker(), (["spin", 0.1], ["say", "late"])
+    answers = one.answers(WORK, map(worker.message_of, jobs), 5)
     assert next(answers) == ["ok", 0.1]
     answers.close()
     assert not one.alive()

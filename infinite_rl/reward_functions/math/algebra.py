@@ -7,7 +7,6 @@ kept.
 """
 
 import atexit
-import json
 import os
 import threading
 import time
@@ -15,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...workers.pool import default_count
-from ...workers.worker import NoWorkers, Worker, WorkerGone
+from ...workers.worker import NoWorkers, Worker, WorkerGone, message_of
 from . import closed_forms
 from .bounds import NotReady, OutOfTime, OverBudget, Unavailable, Unparsed, bits
 from .tree import Node
@@ -114,7 +113,7 @@ class _Solvers:
         """Send a question to a worker and return its answer. Raises OutOfTime and Unavailable."""
         worker = self._take(deadline)
         left = max(0.0, deadline - time.monotonic())
-        job = json.dumps({"tree": tree, "timeout": left})
+        job = message_of({"tree": tree, "timeout": left})
         try:
             (answer,) = worker.answers(f"{_SOLVER}:answer", [job], left + _ANSWER_S)
         except WorkerGone as gone:
@@ -179,7 +178,7 @@ class _Solvers:
         worker, missing = None, ""
         try:
             worker = Worker()
-            (answer,) = worker.answers(f"{_SOLVER}:warm_up", ["null"], _START_S)
+            (answer,) = worker.answers(f"{_SOLVER}:warm_up", [message_of(None)], _START_S)
             missing = str(answer[1]) if answer != ["ok", ""] else ""
         except NoWorkers as fault:
             missing = str(fault)
