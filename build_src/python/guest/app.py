@@ -179,10 +179,10 @@ class WitWorld(wit_world.WitWorld):
     """The exported world."""
 
     def run(
-        self, code: str, stdin: str, is_tested: bool, steps: bytes, seed: int | None
+        self, code: str, stdin: bytes | None, is_tested: bool, steps: bytes, seed: int | None
     ) -> wit_world.Report:
         global _peer
-        streams = _prepared(stdin, seed)
+        streams = _prepared(stdin or b"", seed)
         run = _Run("program" if is_tested else "__main__", streams)
         exit_code = run.program(code, _PROGRAM)
         if is_tested and exit_code is None:
@@ -208,7 +208,7 @@ class WitWorld(wit_world.WitWorld):
 
     def judge(self, plan: bytes, seed: int | None) -> wit_world.Report:
         global _peer
-        streams = _prepared("", seed)
+        streams = _prepared(b"", seed)
         _peer = judge.Judge(wit_world.exchange)
         tests = judge.Tests(_peer, plan)
         failed = tests.run_setup()
@@ -230,7 +230,7 @@ _peer: peer.Peer
 _seed = random.seed
 
 
-def _prepared(stdin: str, seed: int | None) -> _Streams:
+def _prepared(stdin: bytes, seed: int | None) -> _Streams:
     """Make the surroundings of a run; return its streams."""
     sys.argv = [_PROGRAM]
     random.seed = _seed
@@ -285,7 +285,7 @@ def _warm_up() -> None:
     for _ in range(_WARM_ROUNDS):
         for code in _TYPICAL:
             _streams.append(_Streams())
-            world.run(code, "3 1 2\n3\n", False, b"", None)
+            world.run(code, b"3 1 2\n3\n", False, b"", None)
         _warm_up_tests(world)
     vars(wit_world).update(told)
     vars(sys).update(streams)
@@ -301,7 +301,7 @@ def _warm_up_tests(world: WitWorld) -> None:
     global _peer
     _streams.append(_Streams())
     planned = world.plan("", [*_TESTS[:2]], "", ["solution"], "tests")
-    world.run(_TESTED, "", True, planned.code, None)
+    world.run(_TESTED, None, True, planned.code, None)
     program = _peer
     finders = [*sys.meta_path]
     main, pickling = unittest.main, vars(pickle).copy()

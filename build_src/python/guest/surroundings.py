@@ -96,9 +96,9 @@ def text_stream(raw: io.RawIOBase) -> io.TextIOWrapper:
 _descriptors: dict[int, Any] = {}  # what 0, 1 and 2 stand for in this run
 
 
-def set_stdin(text: str) -> None:
-    """Make `text` what `input()`, `sys.stdin`, `open(0)` and `os.read(0, n)` read."""
-    _descriptors[0] = _Input(text.encode())
+def set_stdin(data: bytes) -> None:
+    """Make `data` what `input()`, `sys.stdin`, `open(0)` and `os.read(0, n)` read."""
+    _descriptors[0] = _Input(data)
     sys.stdin = sys.__stdin__ = io.TextIOWrapper(_descriptors[0], "utf-8")
     sys.stdin.mode = "r"
 

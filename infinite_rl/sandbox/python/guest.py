@@ -253,7 +253,8 @@ class PythonGuest:
         code = _clean(program.code).removeprefix("\ufeff")  # a byte order mark, as in a file
         with side.running(limits.timeout_s):
             instance = side.instance
-            texts = *put_text(instance, code), *put_text(instance, _clean(program.stdin))
+            stdin = program.stdin.encode("utf-8", "replace")
+            texts = *put_text(instance, code), bool(stdin), *put(instance, stdin)
             program_texts = *texts, bool(program.tests), *put(instance, steps)
             ended = _report(instance, "run", *program_texts, *seed)
             if program.tests and not ended.has_left and not session.plain:
