@@ -1,9 +1,11 @@
 """Rows with many large tests: time, and the peak memory of this process and of its workers.
 
     python -m benchmarks.large_tests [--rows 1000] [--tests 100] [--megabytes 1] [--seconds N]
+        [--fail_at first|last] [--first_failure]
 
 The rows are generated while they are judged, as `infinite-rl score` judges a file. Every fourth
-program is wrong in its last test. Each verdict is checked. With --seconds no row begins after that.
+program is wrong in its last test, or in its first; with --first_failure its other tests do not
+run then. Each verdict is checked. With --seconds no row begins after that.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from infinite_rl.workers import pool
 _PAGE, _MiB = resource.getpagesize(), 2**20
 _READ = "import sys\ndata = sys.stdin.buffer.read()\nn = int(data[:data.index(b'\\n')])\n"
 _RIGHT = _READ + "print(n, data.count(b'\\n'))"
-_WRONG = _READ + "print(n, data.count(b'\\n') + (n % 1000 == {last}))"
+_WRONG = _READ + "print(n, data.count(b'\\n') + (n % 1000 == {wrong}))"
 
 
 def main() -> int:
@@ -35,8 +37,14 @@ def main() -> int:
     started, resident, statuses = time.monotonic(), [], Counter[tuple[bool, str]]()
     end = started + args.seconds
     numbers = takewhile(lambda _: time.monotonic() < end, range(args.rows))
-    rows = (_row(number, args.tests, args.megabytes) for number in numbers)
-    judging = Judging(language="python", timeout=args.timeout, time_factor=args.time_factor)
+    wrong = 0 if args.fail_at == "first" else args.tests - 1
+    rows = (_row(number, args.tests, args.megabytes, wrong) for number in numbers)
+    judging = Judging(
+        language="python",
+        timeout=args.timeout,
+        first_failure=args.first_failure,
+        time_factor=args.time_factor,
+    )
     for number, scored in zip(count(), score_rows(rows, judging), strict=False):
         statuses[scored["is_right"], scored["status"]] += 1
         resident.append(_resident())
@@ -60,7 +68,7 @@ def main() -> int:
     return int(statuses.keys() - {(True, "passed"), (False, "failed")} != set())
 
 
-def _row(number: int, tests: int, megabytes: float) -> dict[str, Any]:
+def _row(number: int, tests: int, megabytes: float, wrong: int) -> dict[str, Any]:
     chance = random.Random(number)
     lines = [f"{chance.getrandbits(40)}\n" for _ in range(1000)]
     block = "".join(lines)
@@ -70,7 +78,7 @@ def _row(number: int, tests: int, megabytes: float) -> dict[str, Any]:
         first = number * 1000 + test
         cases.append({"input": f"{first}\n{body}", "output": f"{first} {body.count(chr(10)) + 1}"})
     is_right = number % 4 != 3
-    code = _RIGHT if is_right else _WRONG.format(last=tests - 1)
+    code = _RIGHT if is_right else _WRONG.format(wrong=wrong)
     answer = json.dumps({"cases": cases, "compare": "tokens", "limits": {"timeout": 5}})
     response = tagged(fenced(code, "python"))
     return {"type": "coding", "answer": answer, "response": response, "is_right": is_right}
@@ -89,6 +97,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tests", type=int, default=100)
     parser.add_argument("--megabytes", type=float, default=1.0)
     parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--fail_at", choices=("first", "last"), default="last")
+    parser.add_argument("--first_failure", action="store_true")
     parser.add_argument("--timeout", type=float, default=5.0)
     parser.add_argument("--time_factor", type=float, default=None)
     return parser
