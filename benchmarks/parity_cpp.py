@@ -47,9 +47,9 @@ def parity() -> Parity:
     )
 
 
-def _is_unscored(ours: object, _native: object) -> bool:
+def _is_unscored(ours: object, _native: object) -> str:
     """Whether the sandbox says that the program may do something else natively."""
-    return ours in _doubted
+    return "unscored" if ours in _doubted else ""
 
 
 def programs(count: int, seed: int) -> Sequence[Program]:

@@ -362,14 +362,15 @@ def native(query: Query) -> object:
     return _ending(query, rows) if cursor.description else "an error"
 
 
-def _is_near(one: Any, other: Any) -> bool:
+def _is_near(one: Any, other: Any) -> str:
     """Whether the rows are equal with numbers of 12 digits."""
 
     def rounded(rows: Any) -> object:
         number = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
         return [number.sub(lambda match: f"{float(match[0]):.12g}", row) for row in rows]
 
-    return isinstance(one, list) and isinstance(other, list) and rounded(one) == rounded(other)
+    are_rows = isinstance(one, list) and isinstance(other, list)
+    return "the last digits of numbers" if are_rows and rounded(one) == rounded(other) else ""
 
 
 def _ending(query: Query, rows: list[tuple[Any, ...]]) -> list[str]:
