@@ -147,7 +147,7 @@ def _real() -> list[Row]:
     """Rows of one shape, all of them different tasks."""
     gsm8k = load("gsm8k", DATA / "gsm8k/train.jsonl")
     mbpp = [
-        {"type": "mbpp", "prompt": row["prompt"], "answer": "\n".join(row["test_list"])}
+        {"type": "program", "prompt": row["prompt"], "answer": "\n".join(row["test_list"])}
         for row in read(BENCHMARKS["mbpp"])
     ]
     return [*gsm8k, *mbpp, *load("ifeval", BENCHMARKS["ifeval"])]

@@ -455,7 +455,7 @@ def texts_compared(texts: int, seed: int) -> Iterator[Compared]:
 
 def values_compared(count: int, seed: int) -> Iterator[Compared]:
     """Each kind of returned value, judged in the sandbox."""
-    draw, reward = random.Random(seed), get_reward_functions(only=["mbpp"])["mbpp"]
+    draw, reward = random.Random(seed), get_reward_functions(only=["program"])["program"]
     for expected in [values(draw) for _ in range(count)]:
         for name, (shape, published, judge) in CALLED.items():
             answer = SHAPES[shape].row(published(expected))["answer"]

@@ -366,7 +366,7 @@ def twins(data: Path, most: int) -> list[tuple[Sample, Sample]]:
     loaded = map(sample_of, load("mbpp", data / "mbpp" / "mbpp.jsonl"))
     rows = [replace(each, response=completion(each.response)) for each in loaded]
     words = [{*_WORD.findall(row.prompt.partition("\n")[0].lower())} for row in rows]
-    reward = get_reward_functions(2, only=["mbpp"])["mbpp"]
+    reward = get_reward_functions(2, only=["program"])["program"]
     pairs = []
     for one, other in combinations(range(len(rows)), 2):
         shared = len(words[one] & words[other]) / max(1, len(words[one] | words[other]))
@@ -380,7 +380,7 @@ def twins(data: Path, most: int) -> list[tuple[Sample, Sample]]:
 def twin_job(pair: tuple[dict[str, Any], dict[str, Any]]) -> tuple[str, str, bool, bool]:
     """Whether each of two equal rows' solutions passes the new tests of the other."""
     one, other = Sample(**pair[0]), Sample(**pair[1])
-    reward = get_reward_functions(5, only=["mbpp"])["mbpp"]
+    reward = get_reward_functions(5, only=["program"])["program"]
     assert isinstance(reward, CodingRewardFunction)
     stronger = [replace(each, answer=strengthen(each, reward).answer) for each in (one, other)]
     # In the other direction the old tests decide, which both pass.
@@ -413,7 +413,7 @@ def both_ways(job: tuple[dict[str, Any], str, str, list[dict[str, Any]]]) -> lis
     Besides the row and the reply, a job is a wrong program and rows that ask for the same.
     """
     row, reply, wrong, equal = job
-    sample, reward = sample_of(row), get_reward_functions(5, only=["mbpp"])["mbpp"]
+    sample, reward = sample_of(row), get_reward_functions(5, only=["program"])["program"]
     assert isinstance(reward, CodingRewardFunction)
     sample = replace(sample, response=completion(sample.response))
     ways = []

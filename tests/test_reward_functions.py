@@ -57,7 +57,7 @@ CASES = [
     Case("logic", {"variables": {"a": [1, 2]}, "constraints": ["a > 1"]}, "a: 2", "a: 1"),
     Case("math", "(x+1)^2", "x^2 + 2x + 1", "x^2 + 2x"),
     Case("gsm8k", "so 1,200\n#### 1,200", "$1200", "1,201"),
-    Case("mbpp", TESTS, doubling(2), doubling(3)),
+    Case("program", TESTS, doubling(2), doubling(3)),
     Case("humaneval", {"tests": [CHECKED], "entry_point": "f"}, doubling(2), doubling(3)),
 ]
 if is_installed(runtime_named("sql")):  # optional
@@ -66,7 +66,7 @@ if find_spec("reasoning_gym"):  # an extra
     ENTRY = {"question": "2 + 2?", "answer": "4", "metadata": {}}
     PUZZLE = {"task": "chain_sum", "config": {}, "entry": ENTRY}
     CASES.append(Case("reasoning_gym", PUZZLE, "4", "5"))
-WHOLE_TEXT = ("instruction", "mbpp", "humaneval")  # judge the whole text where there is no tag
+WHOLE_TEXT = ("instruction", "program", "humaneval")  # judge the whole text where there is no tag
 
 
 def score(name: str, content: str, expected: Any, **options: Any) -> RewardFunctionScore:
@@ -88,8 +88,13 @@ class EveryReward(unittest.TestCase):
     """What holds for each row of the table."""
 
     def test_there_is_a_sample_for_every_reward(self) -> None:
-        self.assertEqual({case.name for case in CASES} | {"reasoning_gym", "sql"}, REWARDS.keys())
+        others = {"reasoning_gym", "sql", "mbpp"}
+        self.assertEqual({case.name for case in CASES} | others, REWARDS.keys())
         self.assertEqual(REWARD.keys(), REWARDS.keys())
+
+    def test_rows_with_the_earlier_name_of_the_program_reward_are_judged_alike(self) -> None:
+        for answer in (doubling(2), doubling(3)):
+            self.assertEqual(score("mbpp", answer, TESTS), score("program", answer, TESTS))
 
     @of_each
     def test_each_can_be_made_without_arguments(self, case: Case) -> None:

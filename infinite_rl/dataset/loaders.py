@@ -3,7 +3,7 @@
 name       published by                        type         response
 gsm8k      Cobbe et al. 2021, 2110.14168       gsm8k        the solution, "#### 18" at its end
 math       Hendrycks et al. 2021, 2103.03874   math         the solution, and its answer in a tag
-mbpp       Austin et al. 2021, 2108.07732      mbpp         the program
+mbpp       Austin et al. 2021, 2108.07732      program      the program
 humaneval  Chen et al. 2021, 2107.03374        humaneval    the continuation of the prompt
 ifeval     Zhou et al. 2023, 2311.07911        instruction  "": there is no reference
 
@@ -120,7 +120,7 @@ def _mbpp(published: Row) -> Row:
     prompt = f"{task}\nYour code should pass these tests:\n\n" + "\n".join(tests)
     answer = json.dumps({"tests": tests, **({"setup": setup} if setup.strip() else {})})
     split = next((split for first, split in _MBPP_SPLITS if number >= first), "prompt")
-    row = _row("mbpp", prompt, answer, _text(published, "code").replace("\r\n", "\n"), "python")
+    row = _row("program", prompt, answer, _text(published, "code").replace("\r\n", "\n"), "python")
     return {**row, "key": str(number), "split": split}
 
 

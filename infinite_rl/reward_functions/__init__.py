@@ -4,7 +4,7 @@
     shaping.py          auxiliary signals: length, repetition, language
 
     compare.py          how close one printed text is to another
-    mbpp.py             programs in the forms of answers to MBPP
+    program.py          programs in any form of answers, also of base models
     humaneval.py        functions that the prompt starts
 
     gsm8k.py            the number that an answer states
@@ -34,7 +34,8 @@ REWARDS: Mapping[str, str] = {
     "sql": "infinite_rl.reward_functions.sql:SqlRewardFunction",
     "math": "infinite_rl.reward_functions.math:MathRewardFunction",
     "gsm8k": "infinite_rl.reward_functions.gsm8k:Gsm8kRewardFunction",
-    "mbpp": "infinite_rl.reward_functions.mbpp:MbppRewardFunction",
+    "program": "infinite_rl.reward_functions.program:ProgramRewardFunction",
+    "mbpp": "infinite_rl.reward_functions.program:ProgramRewardFunction",  # its earlier name
     "humaneval": "infinite_rl.reward_functions.humaneval:HumanEvalRewardFunction",
     "reasoning_gym": "infinite_rl.reward_functions.reasoning_gym:ReasoningGymRewardFunction",
 }

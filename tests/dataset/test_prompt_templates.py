@@ -29,7 +29,7 @@ GSM8K: Row = {
 BOXED: Row = {**MATH, "prompt": "Half?", "answer": "1/2", "response": "\\boxed{1/2}\n\n$1/2$"}
 MBPP: Row = {
     "prompt": "Add.\nYour code should pass these tests:\n\nassert add(1, 2) == 3",
-    **{"type": "mbpp", "answer": '{"tests": ["assert add(1, 2) == 3"]}'},
+    **{"type": "program", "answer": '{"tests": ["assert add(1, 2) == 3"]}'},
     **{"response": ADD, "language": "python"},
 }
 TOLD: Row = {"type": "instruction", "prompt": "No commas.", "answer": "[]", "response": "Well."}

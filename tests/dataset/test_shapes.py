@@ -97,7 +97,7 @@ def verdict(row: Row, completion: str) -> str:
 
 def is_runnable(row: Row, right: str) -> bool:
     """Whether this machine can judge a row: its checker's language may be one of an extra."""
-    checker = json.loads(row["answer"]).get("checker", "") if row["type"] == "mbpp" else ""
+    checker = json.loads(row["answer"]).get("checker", "") if row["type"] == "program" else ""
     return isinstance(checker, str) or not verdict(row, right).startswith("unscored")
 
 
@@ -115,7 +115,7 @@ def test_a_right_answer_passes_a_wrong_and_an_idle_one_fail(name: str, tmp_path:
     assert any(row["response"] for _, row in pairs) is (name not in UNSOLVED)
     for line, row in pairs:
         assert row["answer"] == line.get("answer", row["answer"])
-        write_answer = {"mbpp": fenced, "sql": queried}.get(row["type"], str)
+        write_answer = {"program": fenced, "sql": queried}.get(row["type"], str)
         right = [write_answer(line["gold"])] if line.get("gold") else []
         right += [row["response"]] if row["response"] else []
         assert right, row["id"]
@@ -343,14 +343,14 @@ def parts(cell: str) -> set[str]:
 
 
 def task_of(row: Row) -> str:
-    if row["type"] != "mbpp":
+    if row["type"] != "program":
         return {"gsm8k": "math"}.get(row["type"], row["type"])
     answer = json.loads(row["answer"])
     return "tests" if "tests" in answer else "function" if "entry_point" in answer else "stdin"
 
 
 def judge_of(row: Row) -> str:
-    if row["type"] not in ("mbpp", "sql"):
+    if row["type"] not in ("program", "sql"):
         return str(row["type"])
     answer = json.loads(row["answer"])
     if checker := answer.get("checker"):

@@ -14,7 +14,7 @@ from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.reward_functions.coding.reference import BadReference, read_reference
 from infinite_rl.reward_functions.compare import Tolerance, compare
 from infinite_rl.reward_functions.humaneval import HumanEvalRewardFunction
-from infinite_rl.reward_functions.mbpp import MbppRewardFunction
+from infinite_rl.reward_functions.program import ProgramRewardFunction
 from infinite_rl.types import RewardFunctionScore, Sample
 from tests.support.labelled import Tables
 
@@ -233,7 +233,7 @@ def test_long_texts_are_compared_with_a_tolerance_in_linear_time() -> None:
 # --- languages
 @pytest.mark.parametrize(("fence", "other"), [("python", "javascript"), ("javascript", "python")])
 @pytest.mark.parametrize(
-    "reward", [CodingRewardFunction, MbppRewardFunction, HumanEvalRewardFunction]
+    "reward", [CodingRewardFunction, ProgramRewardFunction, HumanEvalRewardFunction]
 )
 def test_another_language_fails(fence: str, other: str, reward: type[CodingRewardFunction]) -> None:
     tests = {"python": "assert f(2) == 4", "javascript": "console.assert(f(2) === 4)"}

@@ -71,26 +71,26 @@ def test_gsm8k_reads_a_hostile_text_in_one_pass(piece: str) -> None:
     assert not gsm8k(piece * 100_000 + "x" * 1_000_000).passed
 
 
-# mbpp.
+# program.
 MBPP = json.dumps({"tests": ["assert add(1, 2) == 3", "assert add(2, 2) == 4"]})
 ADD = "def add(a, b):\n    return a + b\n"
 
 
 @tables
-def test_mbpp_takes_the_program(output: str) -> None:
-    found = REWARDS["mbpp"].compute_reward(output, MBPP)
+def test_program_takes_the_code(output: str) -> None:
+    found = REWARDS["program"].compute_reward(output, MBPP)
     assert (found.status, found.format_score, found.correctness_score) == ("passed", 1.0, 1.0)
 
 
 @tables
-def test_mbpp_fails_what_is_no_answer(output: str, scores: tuple[float, float]) -> None:
-    found = REWARDS["mbpp"].compute_reward(output, MBPP)
+def test_program_fails_what_is_no_answer(output: str, scores: tuple[float, float]) -> None:
+    found = REWARDS["program"].compute_reward(output, MBPP)
     assert found.status == "failed"
     assert (found.format_score, found.correctness_score) == scores
 
 
 def test_a_damaged_fence_costs_format_alone() -> None:
-    found = REWARDS["mbpp"].compute_reward(f"```python\n{ADD}", MBPP)
+    found = REWARDS["program"].compute_reward(f"```python\n{ADD}", MBPP)
     assert (found.status, found.format_score) == ("passed", 0.3)
 
 
@@ -138,7 +138,7 @@ def test_a_prompt_may_be_missing_where_the_program_is_whole() -> None:
 
 # All of them.
 def test_a_batch_is_judged_in_worker_processes_alike() -> None:
-    for name, answer, good in (("mbpp", MBPP, ADD), ("humaneval", HUMANEVAL, BODY)):
+    for name, answer, good in (("program", MBPP, ADD), ("humaneval", HUMANEVAL, BODY)):
         outputs = [good, "    pass", "", good + "\nprint("] * 3
         alone = [REWARDS[name].compute_reward(output, answer) for output in outputs]
         assert REWARDS[name].compute_rewards(outputs, [answer] * len(outputs)) == alone

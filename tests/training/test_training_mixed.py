@@ -71,7 +71,7 @@ def ids(config: TrainingConfig) -> list[str]:
 def test_each_row_has_its_id_its_set_and_its_reward() -> None:
     rows = rows_of(mixed_of(A, B, C, D), Scorer())
     kinds = {row["mix_dataset"]: row["type"] for row in rows}
-    assert kinds == {"gsm8k": "gsm8k", "mbpp": "mbpp", "ifeval": "instruction", "own": "math"}
+    assert kinds == {"gsm8k": "gsm8k", "mbpp": "program", "ifeval": "instruction", "own": "math"}
     assert len({row["mix_id"] for row in rows}) == len(rows) == 6 + 4 + 3 + 3
     assert all(row["mix_id"] == f"{row['mix_dataset']}/{row['id']}" for row in rows)
     assert all(("mix_style" in row) == (row["mix_dataset"] == "own") for row in rows)

@@ -15,8 +15,6 @@ from typing import Any
 from ...parsing.syntax import syntax_tree
 from ..rows import Row
 
-# Programs are in a fence, a tag or bare, as the data sets' own harnesses read them.
-PROGRAM = "mbpp"
 # What the harnesses of APPS, TACO and LiveCodeBench import before a function; then the builtins,
 # since `math.pow` is not `pow`.
 PREAMBLE = """\
@@ -97,11 +95,11 @@ def pickled_json(text: str) -> Any:
 def program_row(
     prompt: str, answer: Mapping[str, Any], code: str = "", language: str = "python", **more: Any
 ) -> Row:
-    """A row whose completion is a program; `code` is the reference solution, or ""."""
+    """A row of the program reward; `code` is the reference solution, or ""."""
     code = code.replace("\r\n", "\n").strip("\n")
     fenced = f"```{language}\n{code}\n```" if code and "```" not in code else code
     text = json.dumps(answer)
-    row = {"type": PROGRAM, "prompt": prompt, "answer": text, "response": fenced}
+    row = {"type": "program", "prompt": prompt, "answer": text, "response": fenced}
     return {**row, "language": language, **more}
 
 

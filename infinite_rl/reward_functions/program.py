@@ -1,4 +1,4 @@
-"""The mbpp reward: a program in any form of answers to MBPP, judged by the row's tests."""
+"""The program reward: a program in any form of answers, judged by the row's tests or cases."""
 
 import re
 
@@ -10,15 +10,15 @@ from .reward_function import BadReference, Expected
 _CALLED = re.compile(r"(?<![\w.])([^\W\d]\w*)\s*\(")
 
 
-class MbppRewardFunction(CodingRewardFunction):
-    """Judge by tests as the coding reward does, but find the program by the rules of `programs.py`:
+class ProgramRewardFunction(CodingRewardFunction):
+    """Judge as the coding reward does, but find the program by the rules of `programs.py`:
     in a tag, in a fence, up to `[DONE]`, or bare.
 
     Format: 1.0; 0.3 for a damaged fence, at most 0.5 for code that does not compile, and 0.0 if
     there is nothing to run. The wanted functions are those that the tests call.
     """
 
-    name = "mbpp"
+    name = "program"
 
     def _submission(
         self, model_output: str, expected: Expected, answer_tag: str, language: str
