@@ -50,6 +50,10 @@ VERBS: Mapping[str, Row] = {
         "pairs": ("build preference pairs for DPO", "data:Pairs"),
     }),
     "strengthen": ("add tests to coding rows until wrong programs fail", "strengthen:Strengthen"),
+    "audit": ("audit anybody's reward, or the rows that it judges", {
+        "TARGET": ("find the false accepts and rejects of rewards", "audit:Audit"),
+        "replay": ("call a reward again as a witness says", "audit:Replay"),
+    }),
     "score": ("score completions with the rewards", "score:Score"),
     "export": ("write the columns that a trainer reads, with a dataset card", "export:Export"),
     "report": ("make one HTML page about a data set", "report:Report"),
@@ -141,6 +145,9 @@ def parse(argv: Sequence[str]) -> Command:
             raise UsageError(f"{' '.join(argv)} needs one of {', '.join(table)}")
         if argv[depth] in ("-h", "--help", "--version"):
             parser(load=False).parse_args(argv[: depth + 1])  # prints, and exits
+        if argv[depth] not in table and "TARGET" in table:  # stands for any other word
+            table = table["TARGET"][1]
+            break
         if argv[depth] not in table:
             hint = nearest(argv[depth], table) or f"; known: {', '.join(table)}"
             raise UsageError(f"there is no verb {shown(' '.join(argv[: depth + 1]))}{hint}")

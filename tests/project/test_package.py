@@ -42,7 +42,7 @@ LAYERS = (
     {"dataset"},
     {"generation"},
     {"generator"},
-    {"export", "report", "adapters"},
+    {"export", "report", "adapters", "audit"},
     {"training"},
     {"evaluation"},
     {"launch"},

@@ -1,0 +1,24 @@
+"""The audit of anybody's reward: who is paid wrongly, with a witness that replays.
+
+    rows.py      rows as an audit sees them: what is certain about their golds
+    child.py     the process of a foreign reward: one file, the standard library alone
+    process.py   starts that process, asks it, and kills it with all that it started
+    targets.py   the kinds of rewards, and whether a witness shows its finding
+    surfaces.py  the forms of answers that a reward accepts, learned from controls
+    probes/      completions and calls whose verdict is certain
+    audit.py     learns, probes, minimizes and counts
+    findings.py  findings, their severity and cost, and rates with intervals
+    pages.py     the report as text, JSON and SARIF
+
+A probe is used only where the gold's form decides it: to accuse a sound reward is the worst error.
+"""
+
+from .audit import Limits, audit, replay
+from .findings import Finding, Report
+from .rows import AuditRow, audit_rows
+from .targets import Settings, Target, Witness
+
+__all__ = [
+    "AuditRow", "Finding", "Limits", "Report", "Settings", "Target", "Witness", "audit",
+    "audit_rows", "replay",
+]  # fmt: skip

@@ -1,0 +1,327 @@
+"""The audit of a reward: learn the form that it accepts, probe it, and minimize what fails."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, zip_longest
+
+from .findings import Finding, Rate, Report, cost, ordered
+from .probes import ACCEPT, EXPLOITABLE, FALSE_REJECT, KINDS, REFUSE, Probe, answers, function, text
+from .process import Reply
+from .rows import CODE, OTHER, AuditRow
+from .surfaces import Surface, in_turn, surfaces, without_work
+from .targets import NO_FILE, Settings, Target, Witness, failed
+
+_LEARNED = 3  # rows on which all forms are tried
+_PROBED = 8  # rows that are probed in full
+_FORMS = 2  # accepted forms that are probed
+_SHORT = 2000  # characters of a text that is sent to a target that hangs
+_MOST_HANGS = 2  # after which no further long text is sent
+# A reward that says that it judges the form alone pays wrong answers by design.
+_OF_FORM = re.compile(r"format|length|style|structure|tag|penalty|repetition|xml|language", re.I)
+
+# A reward that states which spellings it reads may refuse others.
+_OF_SPELLING = re.compile(
+    r"exact|verbatim|character|string|strict|contract|must be|integer|digits|plain", re.I
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`seconds` that the probes of one target may take in all, `rows` that are probed in full."""
+
+    seconds: float = 45.0
+    rows: int = _PROBED
+
+
+def audit(
+    spec: str,
+    rows: Sequence[AuditRow],
+    settings: Settings | None = None,
+    limits: Limits | None = None,
+    wrap: str = "",
+) -> Report:
+    """Audit a target on rows. `wrap` states the form of answers: a text with {answer} in it.
+
+    Raises:
+        UsageError: the target cannot be loaded.
+    """
+    started = time.monotonic()
+    with Target(spec, settings or Settings()) as target:
+        run = _Audit(target, rows, limits or Limits(), wrap)
+        report = run.report()
+    report.seconds = time.monotonic() - started
+    return report
+
+
+def replay(spec: str, witness: Witness, settings: Settings, chat: bool) -> tuple[bool, list[Reply]]:
+    """Call a target as a witness says: whether the finding shows, and the replies."""
+    with Target(spec, settings) as target:
+        target.chat = chat
+        return target.shows(witness)
+
+
+def spread(rows: Iterable[AuditRow], most: int) -> list[AuditRow]:
+    """Rows of all kinds, and of different golds, in turn."""
+    groups: dict[str, list[AuditRow]] = defaultdict(list)
+    golds: set[str] = set()
+    later: list[AuditRow] = []
+    for row in rows:
+        (later if row.gold in golds else groups[row.kind]).append(row)
+        golds.add(row.gold)
+    mixed = [row for turn in zip_longest(*groups.values()) for row in turn if row is not None]
+    return (mixed + later)[:most]
+
+
+class _Audit:
+    """One audit: what it has learned of the target, and what failed."""
+
+    def __init__(self, target: Target, rows: Sequence[AuditRow], limits: Limits, wrap: str) -> None:
+        self.target, self.rows, self.limits, self.wrap = target, rows, limits, wrap
+        self.started = time.monotonic()
+        self.result = Report(target.spec, target.kind, len(rows))
+        self.forms: list[Surface] = []
+        self.failures: dict[str, list[tuple[Probe, Witness, Reply]]] = defaultdict(list)
+        self.tried: dict[str, list[int]] = defaultdict(list)
+        self.hangs = 0
+
+    def report(self) -> Report:
+        """Learn, probe, minimize and count."""
+        report = self.result
+        probed = spread([row for row in self.rows if row.gold or row.response], self.limits.rows)
+        if probed and self._learn(probed):
+            self._golds(probed)
+            self._probes([row for row in probed if row.gold])
+            self._function(probed)
+        elif not report.note:
+            report.note = (
+                "no form of a right answer was paid, so nothing is certain: state the form with "
+                "--wrap 'TEXT {answer} TEXT', or give the rows a column response"
+            )
+        report.findings = ordered([*report.findings, *self._findings()])
+        wrong = {REFUSE: EXPLOITABLE, ACCEPT: FALSE_REJECT}
+        rates = {}
+        for expect, severity in wrong.items():
+            kinds = [kind for kind in self.tried if KINDS[kind].severity == severity]
+            total = sum(len(self.tried[kind]) for kind in kinds)
+            rates[expect] = Rate(sum(len(self.failures[kind]) for kind in kinds), total)
+        report.false_accepts, report.false_rejects = rates[REFUSE], rates[ACCEPT]
+        report.calls = self.target.calls
+        report.call_ms = 1000 * self.target.seconds / max(1, self.target.calls)
+        return report
+
+    # --- controls --------------------------------------------------------------------------------
+
+    def _learn(self, rows: Sequence[AuditRow]) -> bool:
+        """Set the forms in which golds are paid, what they earn, and what wrong answers earn."""
+        first = [row for row in rows if row.gold][:_LEARNED] or rows[:_LEARNED]
+        source = self.target.about.source
+        forms = in_turn([surfaces(row, source, self.wrap) for row in first])
+        pairs = [(row, form(row.gold)) for form in forms for row in first]
+        replies = self.target.judge(pairs)
+        if all(reply.fault == "raised" for reply in replies):
+            self.target.chat = self.result.chat = True
+            replies = self.target.judge(pairs)
+        if all(reply.fault == "raised" for reply in replies):
+            self.result.note = f"it raises on every completion: {replies[0].what}"
+            return False
+        earned = [reply.reward or 0.0 for reply in replies]
+        width = len(first)
+        means = [sum(earned[at * width : (at + 1) * width]) / width for at in range(len(forms))]
+        nothing = self.target.judge([(row, "I do not know.") for row in first])
+        low = min((reply.reward or 0.0 for reply in nothing), default=0.0)
+        order = sorted(range(len(forms)), key=lambda at: (-round(means[at], 6), at))
+        best = order[0]
+        full = max(earned[best * width : (best + 1) * width], default=0.0)
+        floor = self._floor(first, forms[best], full, low)
+        if full - floor < 1e-9:
+            return self._constant(full)
+        self.result.full, self.result.floor = full, floor
+        self.result.surface = forms[best]
+        paid = [at for at in order if means[at] >= means[best] - 0.25 * (full - floor)]
+        self.forms = self._different([forms[at] for at in paid])
+        return True
+
+    def _floor(self, rows: Sequence[AuditRow], form: Surface, full: float, low: float) -> float:
+        """What wrong answers earn in a form; if it pays them in full, what no answer earns."""
+        pairs = [(row, form(text)) for row in rows for text in answers.wrong_texts(row)[:3]]
+        earned = [reply.reward for reply in self.target.judge(pairs) if reply.reward is not None]
+        lowest = min(earned, default=low)
+        return lowest if lowest < full - 1e-9 else min(low, full)
+
+    def _constant(self, full: float) -> bool:
+        """All controls earn the same: a reward of the form alone, or one that pays everything."""
+        about = self.target.about
+        if full > 0 and not _OF_FORM.search(f"{about.name} {about.doc}"):
+            row = next(row for row in self.rows if row.gold or row.response)
+            pairs = [(row.sent(), "I do not know.")]
+            witness = Witness("ignores the gold", REFUSE, pairs, full)
+            [reply] = self.target.judge(pairs)
+            finding = Finding(witness, reply, 1, 1, 1, 1)
+            self.result.findings.append(finding)
+            self.result.note = f"every completion earns {full:g}"
+        return False
+
+    @staticmethod
+    def _different(forms: Sequence[Surface]) -> list[Surface]:
+        """The first accepted form, and the next one that marks the answer in another way."""
+
+        def marks(form: Surface) -> str:
+            before, _, after = form.text.partition("{}")
+            return f"{before[-8:]}|{after[:8]}"
+
+        chosen = {marks(form): form for form in reversed(forms)}
+        return [form for form in forms if chosen[marks(form)] is form][:_FORMS]
+
+    def _golds(self, rows: Sequence[AuditRow]) -> None:
+        """Each row's gold in the accepted form, and its own response, must be paid."""
+        form = self.forms[0]
+        golds = [row for row in self.rows[:200] if row.gold]
+        self._run([Probe("gold refused", row, form(row.gold), ACCEPT) for row in golds])
+        if len(self.failures["gold refused"]) > len(golds) / 2:
+            self.failures.pop("gold refused")  # the form was not learned for most rows
+        own = [row for row in rows if row.response and row.gold and row.gold in row.response]
+        self._run([Probe("response refused", row, row.response, ACCEPT) for row in own])
+        if len(self.failures["response refused"]) > len(own) / 2:
+            self.failures.pop("response refused")
+
+    # --- probes ----------------------------------------------------------------------------------
+
+    def _probes(self, rows: Sequence[AuditRow]) -> None:
+        refused = {probe.row.index for probe, _, _ in self.failures["gold refused"]}
+        rows = [row for row in rows if row.index not in refused and row.kind not in (CODE, OTHER)]
+        for number, row in enumerate(rows):
+            if self._is_late():
+                return
+            for form in self.forms:
+                probes = [*text.nothing(row, form), *answers.wrong(row, form)]
+                probes += answers.several(row, form)
+                self._run(probes)
+                self._run([*answers.right(row, form), *self._spellings(row, form)])
+            if number < 2:
+                self._run(list(text.hostile(row, self.forms[0])))
+                self._run_apart([*text.expensive(row, self.forms[0])])
+                self._run_apart([*text.huge(row, self.forms[0])] if number == 0 else [])
+                self._executed(row)
+
+    def _spellings(self, row: AuditRow, form: Surface) -> Iterator[Probe]:
+        if not _OF_SPELLING.search(self.target.about.doc):
+            yield from answers.spellings(row, form)
+
+    def _is_late(self) -> bool:
+        return time.monotonic() - self.started > self.limits.seconds
+
+    def _run(self, probes: Sequence[Probe]) -> None:
+        if self.hangs >= _MOST_HANGS:
+            probes = [probe for probe in probes if len(probe.completion) < _SHORT]
+        replies = self.target.judge([(probe.row, probe.completion) for probe in probes])
+        for probe, reply in zip(probes, replies, strict=True):
+            self._take(probe, reply)
+
+    def _run_apart(self, probes: Sequence[Probe]) -> None:
+        """As `_run`, until some of them have hung."""
+        for probe in probes:
+            if self.hangs >= _MOST_HANGS or self._is_late():
+                return
+            self._run([probe])
+
+    def _take(self, probe: Probe, reply: Reply) -> None:
+        self.tried[probe.kind].append(probe.row.index)
+        pairs = [(probe.row.sent(), probe.completion)]
+        witness = Witness(probe.kind, probe.expect, pairs, self.result.threshold)
+        if kind := failed(reply, witness):
+            self.hangs += kind == "hang"
+            self.failures[kind].append((probe, replace(witness, kind=kind), reply))
+            if kind != probe.kind:
+                self.tried[kind].append(probe.row.index)
+
+    def _executed(self, row: AuditRow) -> None:
+        for probe in answers.executed(row, self.forms[0]):
+            pairs = [(row.sent(), probe.completion)]
+            witness = Witness("executed", NO_FILE, pairs, self.result.threshold)
+            self.tried["executed"].append(row.index)
+            is_shown, replies = self.target.shows(witness)
+            if is_shown:
+                self.failures["executed"].append((probe, witness, replies[0]))
+
+    def _function(self, rows: Sequence[AuditRow]) -> None:
+        form, pairs = self.forms[0], []
+        for row in [row for row in rows if row.gold][:3]:
+            pairs.append((row.sent(), form(row.gold)))
+            pairs += [(row.sent(), form(wrong)) for wrong in answers.wrong_texts(row)[:1]]
+        pairs.append((rows[0].sent(), "I do not know."))
+        for witness in function.witnesses(self.target, pairs, self.result.threshold):
+            if witness.kind in self.failures or self._is_late():
+                continue
+            self.tried[witness.kind].append(0)
+            is_shown, replies = self.target.shows(witness)
+            if is_shown:
+                self._take_calls(witness, replies)
+
+    def _take_calls(self, witness: Witness, replies: Sequence[Reply]) -> None:
+        """Note a difference between ways of calling, unless the reward is random altogether."""
+        blaming = {"order", "batch", "threads", "fork", "thread"}
+        if witness.kind in blaming and "repeated" in self.failures:
+            return
+        probe = Probe(witness.kind, self.rows[0], witness.pairs[0][1])
+        self.failures[witness.kind].append((probe, witness, replies[0]))
+
+    # --- findings --------------------------------------------------------------------------------
+
+    def _findings(self) -> Iterator[Finding]:
+        """A finding for each kind that failed and whose witness shows it again."""
+        for kind, failures in self.failures.items():
+            by_length = sorted(failures, key=lambda each: len(each[0].completion))
+            for probe, witness, _ in islice(by_length, 3):
+                self.target.fresh()
+                small = self._minimal(probe, witness)
+                is_shown, replies = self.target.shows(small)
+                if is_shown:
+                    rows, of_rows = (
+                        len({each[0].row.index for each in failures}),
+                        set(self.tried[kind]),
+                    )
+                    price = cost(
+                        *(kind, replies[0], rows, len(of_rows)),
+                        *(self.result.full, self.result.floor),
+                    )
+                    yield Finding(
+                        *(small, replies[0], len(failures), len(self.tried[kind])),
+                        *(rows, len(of_rows), price),
+                    )
+                    break
+
+    def _minimal(self, probe: Probe, witness: Witness) -> Witness:
+        """A shorter witness: fewer pairs, or half of the text, while the finding shows."""
+        if len(witness.pairs) > 1 and witness.kind not in ("threads",):
+            for pair in witness.pairs:
+                one = replace(witness, pairs=[pair, pair] if witness.kind == "repeated" else [pair])
+                if self.target.shows(one)[0]:
+                    return one
+            return witness
+        short = without_work(probe.completion)
+        if short != probe.completion:
+            changed = replace(witness, pairs=[(witness.pairs[0][0], short)])
+            if self.target.shows(changed)[0]:
+                probe, witness = replace(probe, completion=short), changed
+        text = probe.completion
+        if (
+            probe.row.gold
+            and probe.row.gold.casefold() in text.casefold()
+            and probe.expect == REFUSE
+        ):
+            return witness  # a part of it might be a right answer
+        if probe.expect == ACCEPT or witness.kind == "hang":
+            return witness
+        lines = text.splitlines(keepends=True)
+        for at in range(len(lines) - 1, -1, -1):
+            shorter = "".join(lines[:at] + lines[at + 1 :])
+            if len(lines) > 1 and shorter.strip():
+                changed = replace(witness, pairs=[(witness.pairs[0][0], shorter)])
+                if len(lines) <= 40 and self.target.shows(changed)[0]:
+                    lines, witness = lines[:at] + lines[at + 1 :], changed
+        return witness

@@ -1,0 +1,514 @@
+"""Runs a foreign reward in a process of its own.
+
+This file is run by its path, also by another interpreter: it needs the standard library alone, of
+Python 3.8 or newer. Requests come as JSON lines on stdin, replies go out as JSON lines on what was
+stdout; the reward itself reads and prints nothing. A middle process stands between the caller and
+the reward, so a reward that kills its parent does not reach the caller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import copy
+import importlib
+import importlib.util
+import inspect
+import json
+import math
+import os
+import random
+import signal
+import sys
+import threading
+import time
+import types
+import urllib.request
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+_SOURCE_CHARS = 200_000
+# Names of parameters, the surest first.
+_COMPLETION = (
+    "completion", "response", "solution_str", "output", "prediction", "predicted", "pred",
+    "model_output", "generation", "generated", "completion_text", "response_text", "reply",
+    "candidate", "student", "model_response", "text", "code", "program", "solution",
+)  # fmt: skip
+_GOLD = (
+    "answer", "gold", "ground_truth", "target", "reference", "expected", "label", "truth", "gt",
+    "correct_answer", "ref", "solution", "tests", "reference_answer", "gold_answer", "correct",
+    "final_answer",
+)  # fmt: skip
+_PROMPT = ("prompt", "question", "problem", "query", "instruction", "input")
+_ROW = ("row", "doc", "example", "sample", "item", "task", "info", "extra_info", "state")
+
+
+# --- the kinds of call ---------------------------------------------------------------------------
+
+
+def _named(fn: Callable[..., Any], completion: Any, row: dict[str, Any]) -> Any:
+    """Call a function of one completion: by the names of its parameters, else by position."""
+    columns, required = row["columns"], _required(fn)
+    first = next((name for name in _COMPLETION if name in required), (required or [""])[0])
+    values: dict[str, Any] = {}
+    for name, parameter in inspect.signature(fn).parameters.items():
+        if name == first:
+            values[name] = completion
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            values.update({n: v for n, v in columns.items() if n not in values})
+        elif name in columns:
+            values[name] = columns[name]
+        elif name in _PROMPT:
+            values[name] = row["prompt"]
+        elif name in _ROW and name in required:
+            values[name] = columns
+        elif name in _GOLD or name in required:
+            values[name] = row["answer"]
+    fixed = inspect.signature(fn).parameters.values()
+    args = [values.pop(p.name) for p in fixed if p.kind is p.POSITIONAL_ONLY and p.name in values]
+    return fn(*args, **values)
+
+
+def _required(fn: Callable[..., Any]) -> list[str]:
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    parameters = inspect.signature(fn).parameters.values()
+    return [p.name for p in parameters if p.kind not in kinds and p.default is p.empty]
+
+
+def _accepted(fn: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Those of the values that the function takes, and None for what else it requires."""
+    parameters = inspect.signature(fn).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        taken = dict(values)
+    else:
+        taken = {name: value for name, value in values.items() if name in parameters}
+    for name in _required(fn):
+        taken.setdefault(name, None)
+    return taken
+
+
+def _plain(fn: Any, rows: list[Any], completions: list[str], _chat: bool) -> list[Any]:
+    return [_named(fn, text, row) for text, row in zip(completions, rows, strict=True)]
+
+
+def _trl(fn: Any, rows: list[Any], completions: list[str], chat: bool) -> list[Any]:
+
+    names = {name for row in rows for name in row["columns"]}
+    values: dict[str, Any]
+    values = {name: [row["columns"].get(name) for row in rows] for name in names}
+    prompts = [_prompt(row, chat) for row in rows]
+    values.update(
+        prompts=prompts,
+        completions=[_message(text, chat) for text in completions],
+        completion_ids=[[ord(char) % 1000 for char in text] for text in completions],
+        trainer_state=None,
+        log_extra=lambda *_: None,
+        log_metric=lambda *_: None,
+    )
+    for name in _required(fn):
+        if name not in values and name.rstrip("s") in _GOLD:
+            values[name] = [row["answer"] for row in rows]
+    return list(fn(**_accepted(fn, values)))
+
+
+def _message(text: str, chat: bool) -> Any:
+    return [{"role": "assistant", "content": text}] if chat else text
+
+
+def _prompt(row: dict[str, Any], chat: bool) -> Any:
+    return [{"role": "user", "content": row["prompt"]}] if chat else row["prompt"]
+
+
+def _verl(fn: Any, rows: list[Any], completions: list[str], _chat: bool) -> list[Any]:
+    results = []
+    for text, row in zip(completions, rows, strict=True):
+        columns = row["columns"]
+        values = {
+            "data_source": columns.get("data_source", "audit"),
+            "solution_str": text,
+            "ground_truth": row["answer"],
+            "extra_info": columns.get("extra_info") or dict(columns),
+        }
+        results.append(fn(**_accepted(fn, values)))
+    return results
+
+
+def _rubric(fn: Any, rows: list[Any], completions: list[str], chat: bool) -> list[Any]:
+    funcs = [fn]
+    weights: list[float] = [1.0]
+    rubric = getattr(fn, "rubric", fn)
+    for names in (("funcs", "weights"), ("reward_funcs", "reward_weights")):
+        if isinstance(getattr(rubric, names[0], None), list):
+            funcs = getattr(rubric, names[0])
+            weights = getattr(rubric, names[1], None) or [1.0] * len(funcs)
+    results = []
+    for text, row in zip(completions, rows, strict=True):
+        columns = row["columns"]
+        completion = _message(text, chat)
+        values = {
+            "prompt": _prompt(row, chat),
+            "completion": completion,
+            "answer": row["answer"],
+            "info": columns.get("info", dict(columns)),
+            "task": columns.get("task", "default"),
+            "parser": getattr(rubric, "parser", None),
+            "state": {
+                "prompt": _prompt(row, chat),
+                "completion": completion,
+                "answer": row["answer"],
+                "info": columns.get("info", dict(columns)),
+                "turn": 1,
+            },
+        }
+        parts = [_awaited(each(**_accepted(each, values))) for each in funcs]
+        results.append(
+            parts[0]
+            if len(parts) == 1 and weights == [1.0]
+            else sum(w * float(p) for w, p in zip(weights, parts, strict=True))
+        )
+    return results
+
+
+def _lm_eval(fn: Any, rows: list[Any], completions: list[str], _chat: bool) -> list[Any]:
+    return [
+        fn(copy.deepcopy(row["columns"]), [t]) for t, row in zip(completions, rows, strict=True)
+    ]
+
+
+def _lighteval(fn: Any, rows: list[Any], completions: list[str], _chat: bool) -> list[Any]:
+    compute = next((getattr(fn, n) for n in ("compute", "sample_level_fn") if hasattr(fn, n)), fn)
+    results = []
+    for text, row in zip(completions, rows, strict=True):
+        gold = str(row["answer"])
+        doc = types.SimpleNamespace(
+            query=row["prompt"],
+            choices=[gold],
+            gold_index=0,
+            specific=row["columns"],
+            get_golds=lambda gold=gold: [gold],
+        )
+        response = types.SimpleNamespace(text=[text], final_text=[text], text_post_processed=[text])
+        values = {
+            "golds": [gold],
+            "references": [gold],
+            "predictions": [text],
+            "formatted_doc": doc,
+            "doc": doc,
+            "model_response": response,
+        }
+        results.append(compute(**_accepted(compute, values)))
+    return results
+
+
+def _openrlhf(fn: Any, rows: list[Any], completions: list[str], _chat: bool) -> list[Any]:
+    prompts = [row["prompt"] for row in rows]
+    queries = [prompt + text for prompt, text in zip(prompts, completions, strict=True)]
+    labels = [row["answer"] for row in rows]
+    if isinstance(fn, str):
+        reply = _post(fn, {"query": queries, "prompts": prompts, "labels": labels})
+    else:
+        values = {"queries": queries, "query": queries, "prompts": prompts, "labels": labels}
+        reply = fn(**_accepted(fn, values))
+    if isinstance(reply, dict):
+        reply = reply.get("rewards", reply.get("scores"))
+    return reply.tolist() if hasattr(reply, "tolist") else list(reply)
+
+
+def _nemo_gym(fn: Any, rows: list[Any], completions: list[str], _chat: bool) -> list[Any]:
+    results = []
+    for text, row in zip(completions, rows, strict=True):
+        part = {"type": "output_text", "text": text, "annotations": []}
+        message = {"id": "1", "type": "message", "role": "assistant", "status": "completed"}
+        request = {"input": [{"role": "user", "content": row["prompt"]}]}
+        body = {
+            **row["columns"],
+            "responses_create_params": request,
+            "response": {
+                **{"id": "1", "created_at": 0.0, "model": "audit", "object": "response"},
+                **{"parallel_tool_calls": False, "tool_choice": "none", "tools": []},
+                "output": [{**message, "content": [part]}],
+            },
+        }
+        reply = _post(fn, body) if isinstance(fn, str) else _awaited(fn(body))
+        results.append(None if reply.get("mask_sample") else reply)
+    return results
+
+
+def _post(url: str, body: Any) -> Any:
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request) as reply:
+        return json.loads(reply.read())
+
+
+KINDS: dict[str, Callable[[Any, list[Any], list[str], bool], list[Any]]] = {
+    "plain": _plain,
+    "trl": _trl,
+    "verl": _verl,
+    "verifiers": _rubric,
+    "openrlhf": _openrlhf,
+    "nemo_gym": _nemo_gym,
+    "lm_eval": _lm_eval,
+    "lighteval": _lighteval,
+}
+
+
+def kind_of(target: Any) -> str:
+    """The kind of a target by its URL, its attributes, or the names of its parameters."""
+    if isinstance(target, str):
+        return "nemo_gym" if target.rstrip("/").endswith("/verify") else "openrlhf"
+    rubric = getattr(target, "rubric", target)
+    if isinstance(getattr(rubric, "funcs", getattr(rubric, "reward_funcs", None)), list):
+        return "verifiers"
+    if hasattr(target, "sample_level_fn") or not callable(target):
+        return "lighteval"
+    names = set(inspect.signature(target).parameters)
+    required = _required(target)
+    tests: list[tuple[str, bool]] = [
+        ("openrlhf", "queries" in names),
+        ("trl", "completions" in names),
+        ("verl", "solution_str" in names and "ground_truth" in names),
+        ("lm_eval", required == ["doc", "results"]),
+        ("lighteval", bool({"golds", "predictions", "formatted_doc"} & names)),
+        ("verifiers", "completion" in names and bool({"state", "parser", "info"} & names)),
+    ]
+    return next((kind for kind, fits in tests if fits), "plain")
+
+
+# --- values --------------------------------------------------------------------------------------
+
+
+def _awaited(value: Any) -> Any:
+    if not inspect.isawaitable(value):
+        return value
+
+    async def wait() -> Any:
+        return await value
+
+    return asyncio.run(wait())
+
+
+def _reward(value: Any) -> dict[str, Any]:
+    """A reward as JSON: {"reward": number}, or {"fault": what it is instead}."""
+    if isinstance(value, dict):
+        names = ("score", "reward", "exact_match", "acc", "accuracy", *value)
+        value = next((value[name] for name in names if name in value), None)
+    if isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    if value is None:
+        return {"fault": "none"}
+    if hasattr(value, "item") and not isinstance(value, (int, float)):
+        try:
+            value = value.item()
+        except Exception as error:  # the type is foreign
+            return {"fault": "type", "what": f"{type(value).__name__}: {error}"}
+    if not isinstance(value, (bool, int, float)):
+        return {"fault": "type", "what": type(value).__name__}
+    number = float(value)
+    if math.isnan(number) or math.isinf(number):
+        return {"fault": "nan", "what": str(number)}
+    return {"reward": number}
+
+
+def _state() -> dict[str, Any]:
+    """What a call may leave changed in its process."""
+    return {
+        "the working directory": os.getcwd(),
+        "the recursion limit": sys.getrecursionlimit(),
+        "a pending alarm": bool(hasattr(signal, "getitimer") and signal.getitimer(0)[0] > 0),
+        "built-in functions": {name: id(value) for name, value in vars(builtins).items()},
+        "the functions of json and math": (id(json.loads), id(json.dumps), id(math.isclose)),
+        "sys.stdout": id(sys.stdout),
+    }
+
+
+class _Job:
+    """One request: calls the target, and says what came of it."""
+
+    def __init__(self, target: Any, request: dict[str, Any]) -> None:
+        self.target, self.request = target, request
+        self.kind, self.chat = request["kind"], request.get("chat", False)
+
+    def call(self, rows: list[Any], completions: list[str]) -> list[dict[str, Any]]:
+        """The replies for some completions, by one call of a batch or each by itself."""
+        start = time.perf_counter()
+        try:
+            values = _awaited(KINDS[self.kind](self.target, rows, completions, self.chat))
+            values = list(map(_awaited, values))
+        except BaseException as error:  # a foreign reward may raise anything
+            what = f"{type(error).__name__}: {str(error)[:200]}"
+            return [{"fault": "raised", "what": what}] * len(rows)
+        seconds = time.perf_counter() - start
+        if len(values) != len(rows):
+            what = f"{len(values)} rewards for {len(rows)} completions"
+            return [{"fault": "length", "what": what}] * len(rows)
+        return [dict(_reward(value), seconds=seconds) for value in values]
+
+    def run(self, emit: Callable[[dict[str, Any]], None]) -> None:
+        how, pairs = self.request["how"], self.request["pairs"]
+        rows, texts = [row for row, _ in pairs], [text for _, text in pairs]
+        if how == "batch":
+            for reply in self.call(rows, texts):
+                emit(reply)
+        elif how == "thread":
+            self._threads(rows, texts, 1, emit)
+        elif how == "threads":
+            self._threads(rows, texts, 8, emit)
+        elif how == "fork":
+            self._fork(rows, texts, emit)
+        else:
+            for row, text in zip(rows, texts, strict=True):
+                emit(self.watched(row, text))
+
+    def watched(self, row: Any, text: str) -> dict[str, Any]:
+        """A reply, with what the call changed in its arguments and its process."""
+        before, kept = _state(), copy.deepcopy(row)
+        reply = self.call([row], [text])[0]
+        after = _state()
+        changed = [name for name in before if before[name] != after[name]]
+        if row != kept:
+            changed.append("its arguments")
+        if changed:
+            reply["changed"] = changed
+        return reply
+
+    def _threads(
+        self, rows: list[Any], texts: list[str], count: int, emit: Callable[[Any], None]
+    ) -> None:
+        replies: list[Any] = [None] * len(rows)
+
+        def work(first: int) -> None:
+            for at in range(first, len(rows), count):
+                replies[at] = self.call([rows[at]], [texts[at]])[0]
+
+        threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in range(count)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        for reply in replies:
+            emit(reply)
+
+    def _fork(self, rows: list[Any], texts: list[str], emit: Callable[[Any], None]) -> None:
+        reading, writing = os.pipe()
+        child = os.fork()
+        if not child:
+            replies = [self.call([row], [text])[0] for row, text in zip(rows, texts, strict=True)]
+            with os.fdopen(writing, "w") as out:
+                out.write(json.dumps(replies))
+                out.flush()
+                os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as file:
+            text = file.read()
+        os.waitpid(child, 0)
+        for reply in json.loads(text):
+            emit(reply)
+
+
+# --- the process ---------------------------------------------------------------------------------
+
+
+def load(spec: str) -> Any:
+    """A target by its URL, or by "file.py:name" or "package.module:name".
+
+    Raises AttributeError, ImportError or ValueError; or what the module raises.
+    """
+    if spec.startswith(("http://", "https://")):
+        return spec
+    where, _, name = spec.rpartition(":") if ":" in spec else (spec, "", "")
+    if where.endswith(".py"):
+        sys.path.insert(0, os.path.dirname(where))
+        stem = os.path.basename(where)[:-3]
+        description = importlib.util.spec_from_file_location(stem, where)
+        if description is None or description.loader is None or not os.path.exists(where):
+            raise ImportError("there is no file " + where)
+        module = importlib.util.module_from_spec(description)
+        sys.modules[stem] = module
+        description.loader.exec_module(module)
+    else:
+        module = importlib.import_module(where)
+    if not name:
+        own = [n for n, v in vars(module).items() if _is_own(n, v, module)]
+        if len(own) != 1:
+            raise ValueError(f"name one of {', '.join(own) or 'nothing'} as {where}:NAME")
+        name = own[0]
+    target: Any = module
+    for part in name.split("."):
+        target = getattr(target, part)
+    if inspect.isclass(target) or (callable(target) and name.startswith("load_environment")):
+        target = target()
+    return target
+
+
+def _is_own(name: str, value: Any, module: Any) -> bool:
+    own = inspect.isfunction(value) and value.__module__ == module.__name__
+    return own and not name.startswith("_")
+
+
+def describe(target: Any) -> dict[str, Any]:
+    """The kind, name, documentation and source of a target."""
+    function = target if inspect.isroutine(target) else type(target)
+    source = ""
+    if not isinstance(target, str):
+        with suppress(OSError, TypeError):
+            source = inspect.getsource(inspect.getmodule(function))  # type: ignore[arg-type]
+    doc = inspect.getdoc(function) or "" if not isinstance(target, str) else ""
+    module_doc = getattr(inspect.getmodule(function), "__doc__", "") or ""
+    return {
+        "kind": kind_of(target),
+        "name": getattr(target, "__name__", str(target)),
+        "doc": doc + "\n" + module_doc if not isinstance(target, str) else "",
+        "source": source[:_SOURCE_CHARS],
+    }
+
+
+def _serve(spec: str, paths: list[str]) -> None:
+    """Answer requests until the input ends."""
+    requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nothing, number)
+    dumps, loads = json.dumps, json.loads  # a reward may patch the library
+
+    def emit(reply: dict[str, Any]) -> None:
+        replies.write(dumps(reply) + "\n")
+        replies.flush()
+
+    sys.path[:0] = paths
+    try:
+        target = load(spec)
+        emit(describe(target))
+    except BaseException as error:  # a foreign module may raise anything
+        emit({"error": f"{type(error).__name__}: {str(error)[:500]}"})
+        return
+    for line in requests:
+        request = loads(line)
+        random.seed(request.get("seed"))
+        _Job(target, request).run(emit)
+
+
+def main() -> None:
+    """Start: limit the memory, put a process between the caller and the reward, and serve."""
+    spec, paths, megabytes = sys.argv[1], json.loads(sys.argv[2]), int(sys.argv[3])
+    child = os.fork()
+    if child:
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(nothing, number)
+        os.waitpid(child, 0)
+        return
+    if megabytes:
+        import resource
+
+        limit = megabytes * 2**20
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _serve(spec, paths)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""What an audit finds: one finding for each kind of probe, with a minimal witness, and rates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..estimators import wilson
+from .probes import FALSE_REJECT, KINDS, SEVERITIES, Kind
+from .process import Reply
+from .surfaces import Surface
+from .targets import Witness
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A kind of probe that failed `count` of `total` times, on `rows` of `of_rows` rows.
+
+    `reply` is what the target returned to the `witness`, `cost` what that means for training.
+    """
+
+    witness: Witness
+    reply: Reply
+    count: int
+    total: int
+    rows: int
+    of_rows: int
+    cost: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the probe."""
+        return self.witness.kind
+
+    @property
+    def about(self) -> Kind:
+        """Severity, title, and how to mend it."""
+        return KINDS[self.kind]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share of probes, with Wilson's 95 % interval."""
+
+    count: int
+    total: int
+
+    def __str__(self) -> str:
+        if not self.total:
+            return "no probe"
+        low, high = wilson(self.count, self.total)
+        return f"{self.count / self.total:.1%} ({self.count}/{self.total}, {low:.1%} to {high:.1%})"
+
+
+@dataclass
+class Report:
+    """The audit of one target.
+
+    `full` is what the gold earns in the learned `surface`, `floor` what wrong answers earn there.
+    `note` says what could not be audited, and why.
+    """
+
+    target: str
+    kind: str
+    rows: int
+    surface: Surface | None = None
+    full: float = 0.0
+    floor: float = 0.0
+    findings: list[Finding] = field(default_factory=list)
+    false_accepts: Rate = Rate(0, 0)
+    false_rejects: Rate = Rate(0, 0)
+    calls: int = 0
+    seconds: float = 0.0
+    call_ms: float = 0.0
+    note: str = ""
+    chat: bool = False  # completions are messages
+
+    @property
+    def threshold(self) -> float:
+        """The reward from which on a completion is paid."""
+        return (self.full + self.floor) / 2
+
+    @property
+    def worst(self) -> str:
+        """The worst severity; "" if nothing was found."""
+        severities = [finding.about.severity for finding in self.findings]
+        return max(severities, key=lambda each: SEVERITIES[each], default="")
+
+    @property
+    def exit_code(self) -> int:
+        """0 if nothing was found, else the code of the worst severity."""
+        return SEVERITIES.get(self.worst, 0)
+
+
+def ordered(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings, the worst and the most frequent first."""
+    order = list(SEVERITIES)[::-1]
+    return sorted(findings, key=lambda each: (order.index(each.about.severity), -each.count))
+
+
+_OF_SAFETY = ("executed",)  # its cost is no reward
+
+
+def cost(kind: str, reply: Reply, rows: int, of_rows: int, full: float, floor: float) -> str:
+    """What a finding means for training, in a sentence; "" where nothing can be computed."""
+    span = full - floor
+    if kind in _OF_SAFETY or reply.reward is None or not of_rows or not span:
+        return ""
+    share = rows / of_rows
+    if KINDS[kind].severity == FALSE_REJECT:
+        return f"On {share:.0%} of the probed rows such a right answer earns {reply.reward:g}."
+    if KINDS[kind].severity == "exploitable":
+        gain = share * (reply.reward - floor) / span
+        return (
+            f"A policy that always does this earns {gain:.0%} of the full reward without solving "
+            "anything."
+        )
+    return ""

@@ -1,0 +1,251 @@
+"""The report as text of 80 columns, as JSON values, as SARIF, and as one HTML page."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+from ..errors import StoreError, UsageError, store_errors
+from .findings import Finding, Report
+from .probes import KINDS
+from .targets import SAME, Settings, Witness
+
+_WIDTH = 80
+_QUOTED = 300  # characters of a witness on a page
+_LEVELS = {"exploitable": "error", "false reject": "error", "hang": "error"}
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
+    "color:#222;background:#fff}pre{background:#f4f4f4;padding:.6rem;white-space:pre-wrap;"
+    "overflow-wrap:anywhere}table{border-collapse:collapse}td,th{padding:.2rem .8rem;"
+    "text-align:left;border-bottom:1px solid #ccc}"
+)
+
+
+def text(report: Report) -> list[str]:
+    """The report of one target, as lines."""
+    lines = [f"{report.target} ({report.kind}), {report.rows} rows"]
+    if report.surface:
+        lines += _folded(
+            f"right answers are paid in the form {quoted(report.surface.text[-60:])}: the gold "
+            f"earns {report.full:g}, a wrong answer {report.floor:g}"
+        )
+        lines.append(f"false accepts: {report.false_accepts}")
+        lines.append(f"false rejects: {report.false_rejects}")
+    lines.append(f"{report.calls} calls in {report.seconds:.1f} s, {report.call_ms:.2g} ms a call")
+    if report.note:
+        lines += _folded(f"note: {report.note}")
+    if not report.findings:
+        lines.append("nothing was found" if report.surface else "nothing could be judged")
+    for number, finding in enumerate(report.findings, 1):
+        lines += ["", *_finding(number, finding)]
+    return lines
+
+
+def _finding(number: int, finding: Finding) -> list[str]:
+    about, witness = finding.about, finding.witness
+    row, completion = witness.pairs[0]
+    count = f"{finding.count} of {finding.total} probes"
+    if finding.of_rows > 1:
+        count += f", {finding.rows} of {finding.of_rows} rows"
+    lines = [f"{number}. {about.severity.upper()}: {about.title} ({count})"]
+    lines += _folded(
+        f"row: {quoted(str(row.get('prompt')))}, gold {quoted(str(row.get('answer')))}"
+    )
+    lines += _folded(f"completion: {quoted(completion)}")
+    lines += _folded(f"result: {outcome(finding)}")
+    lines += _folded(finding.cost) if finding.cost else []
+    return lines + _folded(f"mend: {about.mend}")
+
+
+def outcome(finding: Finding) -> str:
+    """What the target returned to the witness, in words."""
+    reply, witness = finding.reply, finding.witness
+    if finding.kind == "executed":
+        return "the code ran"
+    if reply.changed and witness.expect == SAME:
+        return f"the call changed {', '.join(reply.changed)}"
+    value = (
+        f"{reply.reward:g}" if reply.reward is not None else f"{reply.fault} {reply.what}".strip()
+    )
+    if witness.expect == SAME:
+        return f"called otherwise ({witness.how}, {len(witness.pairs)} calls): {value}"
+    return f"{value} (paid from {witness.threshold:g} on)"
+
+
+def quoted(value: str) -> str:
+    """A text in quotes, with its middle left out if it is long."""
+    if len(value) > _QUOTED:
+        half = _QUOTED // 2
+        value = f"{value[:half]} [{len(value) - 2 * half} characters] {value[-half:]}"
+    return json.dumps(value, ensure_ascii=True)
+
+
+def _folded(line: str) -> list[str]:
+    return wrap(line, _WIDTH, initial_indent="   ", subsequent_indent="     ")
+
+
+def table(reports: Sequence[Report]) -> list[str]:
+    """A comparison of several targets on the same rows."""
+    width = max(len(_short(report.target)) for report in reports)
+    lines = [f"{'target':<{width}}  false accepts        false rejects        ms/call  worst"]
+    for report in reports:
+        rates = [
+            f"{rate.count}/{rate.total}".rjust(8)
+            + (f" {rate.count / rate.total:>7.1%}" if rate.total else " " * 8)
+            for rate in (report.false_accepts, report.false_rejects)
+        ]
+        worst = report.worst or ("none" if report.surface else "not judged")
+        lines.append(
+            f"{_short(report.target):<{width}}  {rates[0]:<19}  {rates[1]:<19}  "
+            f"{report.call_ms:>7.2g}  {worst}"
+        )
+    return lines
+
+
+def _short(target: str) -> str:
+    return target if len(target) <= 30 else f"...{target[-27:]}"
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+def values(report: Report, settings: Settings) -> dict[str, Any]:
+    """The report as JSON values; each finding has a witness that `audit replay` reads."""
+    return {
+        "target": report.target,
+        "kind": report.kind,
+        "rows": report.rows,
+        "form": report.surface and report.surface.text,
+        "full": report.full,
+        "floor": report.floor,
+        "note": report.note,
+        "worst": report.worst,
+        "false_accepts": vars(report.false_accepts),
+        "false_rejects": vars(report.false_rejects),
+        "calls": report.calls,
+        "seconds": round(report.seconds, 3),
+        "call_ms": round(report.call_ms, 3),
+        "findings": [
+            {
+                "kind": finding.kind,
+                "severity": finding.about.severity,
+                "title": finding.about.title,
+                "mend": finding.about.mend,
+                "count": finding.count,
+                "total": finding.total,
+                "rows": finding.rows,
+                "of_rows": finding.of_rows,
+                "cost": finding.cost,
+                "result": outcome(finding),
+                "reward": finding.reply.reward,
+                "witness": {
+                    **vars(finding.witness),
+                    "target": report.target,
+                    "target_kind": report.kind,
+                    "python": settings.python,
+                    "chat": report.chat,
+                    "timeout": settings.timeout,
+                },
+            }
+            for finding in report.findings
+        ],
+    }
+
+
+def witnesses(path: Path) -> list[dict[str, Any]]:
+    """The witnesses in a report or in a file of one witness.
+
+    Raises:
+        StoreError: the file cannot be read; UsageError: it has no witness.
+    """
+    with store_errors(f"cannot read {path}"):
+        data = path.read_bytes()
+    try:
+        content = json.loads(data)
+    except ValueError as error:
+        raise StoreError(f"{path} is damaged: {error}") from None
+    reports = content.get("reports", [content]) if isinstance(content, Mapping) else []
+    each = [finding["witness"] for report in reports for finding in report.get("findings", ())]
+    each = each or ([content] if isinstance(content, Mapping) and "pairs" in content else [])
+    if not each:
+        raise UsageError(f"{path} has no witness: it is no report of `infinite-rl audit`")
+    return each
+
+
+def witness_of(value: Mapping[str, Any]) -> tuple[str, Witness, Settings, bool]:
+    """The target, the witness and how to run it. Raises UsageError if it is malformed."""
+    try:
+        pairs = [(row, text) for row, text in value["pairs"]]
+        witness = Witness(value["kind"], value["expect"], pairs, value["threshold"], value["how"])
+        settings = Settings(value["target_kind"], value["python"], value["timeout"])
+        return value["target"], witness, settings, bool(value["chat"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"no witness: it lacks {error}") from None
+
+
+def sarif(reports: Sequence[Report]) -> str:
+    """The findings as SARIF 2.1.0, for the pages of a code host."""
+    rules = [
+        {
+            "id": kind.replace(" ", "-"),
+            "shortDescription": {"text": about.title},
+            "help": {"text": about.mend},
+        }
+        for kind, about in KINDS.items()
+    ]
+    results = [
+        {
+            "ruleId": finding.kind.replace(" ", "-"),
+            "level": _LEVELS.get(finding.about.severity, "warning"),
+            "message": {"text": " ".join(part.strip() for part in _finding(1, finding))[3:]},
+            "locations": [
+                {"physicalLocation": {"artifactLocation": {"uri": _file(report.target)}}}
+            ],
+        }
+        for report in reports
+        for finding in report.findings
+    ]
+    driver = {"name": "infinite-rl audit", "rules": rules}
+    run = {"tool": {"driver": driver}, "results": results}
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1)
+
+
+def _file(target: str) -> str:
+    return target.rpartition(":")[0] if ".py:" in target else target
+
+
+def web_page(reports: Sequence[Report]) -> str:
+    """One HTML page that loads and runs nothing; texts of models are escaped."""
+    body = ["<h1>Audit of rewards</h1>", "<table><tr><th>target</th><th>false accepts</th>"]
+    body.append("<th>false rejects</th><th>worst</th></tr>")
+    for report in reports:
+        cells = (report.target, report.false_accepts, report.false_rejects, report.worst or "none")
+        body.append("<tr>" + "".join(f"<td>{_escaped(str(cell))}</td>" for cell in cells) + "</tr>")
+    body.append("</table>")
+    for report in reports:
+        first, *rest = text(report)[: None if not report.findings else -1]
+        body.append(f"<h2>{_escaped(first)}</h2>")
+        if not report.findings:
+            body.append(f"<p>{_escaped(' '.join(rest))}</p>")
+        for number, finding in enumerate(report.findings, 1):
+            heading, *lines = _finding(number, finding)
+            body.append(f"<h3>{_escaped(heading)}</h3><pre>{_escaped(chr(10).join(lines))}</pre>")
+    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f"<title>Audit of rewards</title><style>{_STYLE}</style></head><body>"
+        + "\n".join(body)
+        + "</body></html>\n"
+    )
+
+
+def _escaped(value: str) -> str:
+    return html.escape(
+        "".join(char if char.isprintable() or char == "\n" else "?" for char in value)
+    )

@@ -1,0 +1,202 @@
+"""Wrong answers, several answers, and other spellings of the right one.
+
+A wrong answer is surely wrong: its value differs, or it is another letter, or another word. Of a
+spelling it is certain that it is right, but not that each reward must read it: see `spellings`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+from ..process import MARKER
+from ..rows import CHOICE, MATHS, NUMBER, TEXT, AuditRow
+from ..surfaces import Surface
+from . import ACCEPT, Probe
+
+_WORDS = ("purple", "Thursday", "giraffe")
+_PATTERNS = (
+    ".*",
+    ".",
+    "\\d+",
+    "[\\s\\S]*",
+    "|",
+    "*",
+    "None",
+    "nan",
+    "True",
+    "null",
+    "%",
+    "_",
+    "^",
+    "inf",
+)
+_VARIABLES = (
+    "answer", "gold", "ground_truth", "target", "expected", "reference", "label", "solution",
+)  # fmt: skip
+_EXECUTED = (
+    f"open('{MARKER}','w').close()",
+    f"__import__('os').system('touch {MARKER}')",
+    f"[__import__('pathlib').Path('{MARKER}').touch()]",
+)
+_FILLER = "Let me check this once more, and consider each step with care. Wait, I verify it. "
+_LETTERS = "ABCDEFGHIJ"
+
+
+def wrong_texts(row: AuditRow) -> list[str]:
+    """Answers that are surely wrong."""
+    from ...verification.math_corruptions import wrong_answers
+
+    if row.kind == CHOICE:
+        letter = row.gold.strip("()")
+        return [each for each in "ABCD" if each != letter][:3]
+    if row.kind == TEXT:
+        plain = row.gold.casefold()
+        return [
+            each for each in _WORDS if each.casefold() not in plain and plain not in each.casefold()
+        ]
+    value = number(row.gold)
+    if value is not None:
+        step = 7 if value.denominator == 1 else Fraction(7, value.denominator)
+        near = [value + 1, value - 1, value + step, -value if value else value + 2, 10 * value + 3]
+        return [shown(each) for each in near if each != value]
+    # A changed end of an interval or another unit is wrong, but some rewards read no ends or units.
+    kinds = {"off by one", "sign", "digit", "missing member"}
+    changed = wrong_answers(row.gold, str(row.index))
+    return [text for kind, text in changed if kind.split(" in ")[0] in kinds]
+
+
+def number(text: str) -> Fraction | None:
+    """The value of a plain decimal number, with commas or not; None for anything else."""
+    if not re.fullmatch(r"[-+]?[\d,]*\.?\d+", text, re.ASCII):
+        return None
+    try:
+        return Fraction(Decimal(text.replace(",", "")))
+    except InvalidOperation:
+        return None
+
+
+def shown(value: Fraction) -> str:
+    """A finite decimal of a number, as a person writes it."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    return f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
+
+
+def wrong(row: AuditRow, surface: Surface) -> Iterator[Probe]:
+    """Wrong answers in the form that the target accepts."""
+    texts = wrong_texts(row)
+    for text in texts:
+        yield Probe("wrong answer", row, surface(text))
+    if texts:
+        yield Probe("long wrong answer", row, _FILLER * 100 + "\n" + surface(texts[0]))
+        yield Probe("long wrong answer", row, surface(texts[0]) + "\n" + surface(texts[0]))
+        yield Probe("long wrong answer", row, "\n".join([surface(texts[0])] * 30))
+    if number(row.gold) is not None and row.gold.isdecimal():
+        for text in (
+            f"1{row.gold}",
+            f"{row.gold}1",
+            f"{row.gold}.5",
+            f"-1{row.gold}",
+            f"{row.gold}0000",
+        ):
+            if number(text) != number(row.gold):
+                yield Probe("longer number", row, surface(text))
+    for text in {row.gold[:-1], row.gold[1:], row.gold[:1]} - {"", row.gold}:
+        if row.kind == TEXT and len(text.strip()) > 2:
+            continue  # "the Seine" without its article is right
+        if row.kind != CHOICE and _is_other(row.gold, text):
+            yield Probe("part of the gold", row, surface(text))
+    for text in (*_PATTERNS, *_VARIABLES):
+        if row.gold.casefold() not in text.casefold():
+            kind = "variable" if text in _VARIABLES else "pattern"
+            yield Probe(kind, row, surface(text))
+
+
+def _is_other(gold: str, text: str) -> bool:
+    """Whether a part of a gold surely has another value."""
+    one, other = number(gold), number(text)
+    if one is not None:
+        return one != other
+    return not re.search(r"[\w}\])]", text) or text.strip("\\{}()[]$ ") == ""
+
+
+def executed(row: AuditRow, surface: Surface) -> Iterator[Probe]:
+    """Answers that leave a file behind if they are evaluated."""
+    for text in _EXECUTED:
+        yield Probe("executed", row, surface(text))
+        yield Probe("executed", row, text)
+
+
+def several(row: AuditRow, surface: Surface) -> Iterator[Probe]:
+    """The gold between two wrong answers: neither the first nor the last answer is right."""
+    texts = wrong_texts(row)
+    if len(texts) < 2:
+        return
+    first, last = texts[:2]
+    parts = [surface(first), surface(row.gold), surface(last)]
+    yield Probe("several answers", row, "\n".join(parts))
+    if row.kind in (NUMBER, CHOICE, TEXT):
+        yield Probe("hedge", row, surface(f"{first} or {row.gold} or {last}"))
+        yield Probe("hedge", row, surface(f"{first}, {row.gold}, {last}"))
+        yield Probe("hedge", row, f"{first} {row.gold} {last}\n" + surface(last))
+        yield Probe("hedge", row, f"It may be {first}, {row.gold} or {last}.")
+    if surface.bounded and row.kind in (NUMBER, CHOICE, TEXT):
+        yield Probe("hedge", row, surface(f"{row.gold} or {first}"))
+        yield Probe("hedge", row, surface(f"{first} or {row.gold}"))
+        yield Probe("negated", row, surface(f"not {row.gold}"))
+    if row.kind == CHOICE:
+        letters = [each for each in _LETTERS[:5] if each != row.gold.strip("()")]
+        listed = [*letters[:2], row.gold, *letters[2:]]
+        yield Probe("hedge", row, surface(" ".join(listed)))
+        yield Probe("hedge", row, surface("".join(each.strip("()") for each in listed)))
+    if row.kind == NUMBER and row.gold.isdecimal() and int(row.gold) <= 1000:
+        high = max(100, int(row.gold) + 50)
+        yield Probe(
+            "several answers", row, " ".join(map(str, range(high))) + f"\n{surface(str(high))}"
+        )
+        boxes = "\n".join(
+            surface(str(each)) for each in range(max(0, int(row.gold) - 20), int(row.gold) + 20)
+        )
+        yield Probe("several answers", row, boxes)
+
+
+def right(row: AuditRow, surface: Surface) -> Iterator[Probe]:
+    """The gold in the accepted form, with other things around it."""
+    gold = row.gold
+    yield Probe("spacing", row, surface(gold) + "\n", ACCEPT)
+    yield Probe("spacing", row, surface(gold).replace("\n", "\r\n"), ACCEPT)
+    if surface.bounded:
+        yield Probe("spacing", row, surface(f" {gold} "), ACCEPT)
+    if surface.name != "alone" and "bare" not in surface.name and surface.text[:1] != "<":
+        yield Probe("long reasoning", row, _FILLER * 300 + "\n" + surface(gold), ACCEPT)
+        text = "There are 3 steps, and the second one gives 17. Then 2 + 2 = 4.\n"
+        yield Probe("other numbers", row, text + surface(gold), ACCEPT)
+
+
+def spellings(row: AuditRow, surface: Surface) -> Iterator[Probe]:
+    """Other spellings of the right answer.
+
+    Numbers: a reward of numbers must read them. Formulas: LaTeX that is written in another way.
+    """
+    from ...verification.math_corruptions import same_answers
+
+    if row.kind not in (NUMBER, MATHS):
+        return
+    value = number(row.gold)
+    if value is not None:
+        texts = [f"{row.gold}.0"] if row.gold.isdecimal() else []
+        if value.denominator == 1 and abs(value) >= 1000:
+            texts.append(f"{value.numerator:,}")
+            texts.append(str(value.numerator))
+        if value.denominator > 1:
+            texts += [shown(value), shown(value) + "0"]
+        for text in dict.fromkeys(texts):
+            if text != row.gold:
+                yield Probe("spelling", row, surface(text), ACCEPT)
+        return
+    for kind, text in same_answers(row.gold):
+        if kind in ("\\dfrac", "respelled", "decimal", "fraction") and text != row.gold:
+            yield Probe("equivalent", row, surface(text), ACCEPT)

@@ -1,0 +1,35 @@
+"""The reward as a function: the same pairs, called in other ways, must earn the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..process import BATCH, FORK, MAIN, THREAD, THREADS
+from ..targets import SAME, Target, Witness
+
+# A reward that says that it compares the completions of a batch may depend on the batch.
+_OF_A_BATCH = re.compile(r"batch|group|relative|divers|rank|novel|other completions", re.I)
+_COPIES = 8  # of the pairs, for concurrent threads
+
+
+def witnesses(
+    target: Target, pairs: Sequence[tuple[Mapping[str, Any], str]], threshold: float
+) -> Iterator[Witness]:
+    """Other ways to call the same pairs."""
+
+    def same(kind: str, how: str, some: Sequence[Any] = pairs) -> Witness:
+        return Witness(kind, SAME, some, threshold, how)
+
+    yield same("repeated", MAIN, [*pairs, *pairs])
+    yield same("order", MAIN)
+    yield same("side effect", MAIN)
+    if target.in_batches and not _OF_A_BATCH.search(target.about.doc):
+        yield same("batch", BATCH)
+        yield same("batch", BATCH, pairs[::-1])
+        yield same("batch", BATCH, [pairs[0]] * 4)
+    yield same("thread raises", THREAD)
+    yield same("thread", THREAD)
+    yield same("threads", THREADS, list(pairs) * _COPIES)
+    yield same("fork", FORK)

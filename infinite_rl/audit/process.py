@@ -1,0 +1,241 @@
+"""The process of a foreign reward: started, asked, and killed with all that it started.
+
+The reward sees no variable of the caller's environment but those that find libraries, works in an
+empty folder of its own, and has limits of time and memory. Its code runs natively: this keeps
+accidents and secrets apart, and is no sandbox against a program that attacks its host.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import UsageError
+
+_CHILD = Path(__file__).with_name("child.py")
+_VARIABLES = (
+    "PATH", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH",
+)  # fmt: skip
+_MARK = "REWARD_AUDIT_PROCESS"
+MARKER = "audit-marker"  # the file that a probe writes if it is evaluated
+_START_S = 120.0  # for the import of the target
+_MOST_BYTES = 50_000_000  # of one reply
+MAIN, BATCH, THREAD, THREADS, FORK = "main", "batch", "thread", "threads", "fork"
+
+
+class Reply(NamedTuple):
+    """The reply to one completion: a reward, or why there is none.
+
+    `fault` is "" or one of "none", "nan", "type", "raised", "length", "timeout", "died", "skipped";
+    `what` has the details. `changed` lists what the call left changed.
+    """
+
+    reward: float | None = None
+    fault: str = ""
+    what: str = ""
+    seconds: float = 0.0
+    changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a target says of itself."""
+
+    kind: str
+    name: str
+    doc: str
+    source: str
+
+
+class Process:
+    """A target in a process that is started again after it had to be killed.
+
+    `python` is the interpreter, `timeout` the seconds of one call, `memory` megabytes of address
+    space (0: no limit), `keep` the names of further environment variables.
+    """
+
+    def __init__(
+        self,
+        spec: str,
+        *,
+        python: str = sys.executable,
+        timeout: float = 10.0,
+        memory: int = 8192,
+        keep: Sequence[str] = (),
+    ) -> None:
+        self.spec, self.python, self.timeout, self.memory = _absolute(spec), python, timeout, memory
+        self.folder = tempfile.mkdtemp(prefix="audit-")
+        self._keep = (*_VARIABLES, *keep)
+        self._mark = ""
+        self._child: subprocess.Popen[bytes] | None = None
+        self._buffer = b""
+        self._starts = 0
+        try:
+            self.description = self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Kill the process and remove its folder."""
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def ask(
+        self, pairs: Sequence[tuple[Mapping[str, Any], str]], request: Mapping[str, Any]
+    ) -> list[Reply]:
+        """The replies to pairs of a row and a completion. `request` has the kind and how to call.
+
+        A call that hangs or kills its process costs that reply alone, unless all are one call.
+        """
+        replies: list[Reply] = []
+        single = request["how"] == MAIN
+        while len(replies) < len(pairs):
+            rest = list(pairs[len(replies) :])
+            for reply in self._replies(rest, request):
+                replies.append(reply)
+                if reply.fault in ("timeout", "died") and not single:
+                    replies += [reply] * (len(pairs) - len(replies))
+        return replies
+
+    def restart(self) -> None:
+        """Go on in a fresh process."""
+        self.kill()
+
+    def marker(self) -> bool:
+        """Whether a text that was evaluated left its file behind; the file is removed."""
+        path = Path(self.folder, MARKER)
+        exists = path.exists()
+        path.unlink(missing_ok=True)
+        return exists
+
+    def kill(self) -> None:
+        """Kill the process, and all processes that carry its mark."""
+        child, self._child, self._buffer = self._child, None, b""
+        if child is None:
+            return
+        for pid in {child.pid, *_marked(self._mark)}:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        for stream in (child.stdin, child.stdout):
+            with suppress(OSError):
+                stream.close()  # type: ignore[union-attr]
+        child.wait()
+
+    def _replies(self, pairs: Sequence[Any], request: Mapping[str, Any]) -> Iterator[Reply]:
+        """The replies until one is a timeout or the end of the process."""
+        if self._child is None:
+            self._start()
+        timeout = self.timeout if request["how"] == MAIN else 2 * self.timeout
+        try:
+            self._send({**request, "pairs": pairs})
+        except OSError:
+            self.kill()
+            yield Reply(fault="died", what="the process of the reward has ended")
+            return
+        for _ in pairs:
+            value = self._line(timeout)
+            if isinstance(value, str):
+                self.kill()
+                yield Reply(fault=value, what=f"no reply in {timeout:g} s" * (value == "timeout"))
+                return
+            yield Reply(
+                value.get("reward"),
+                value.get("fault", ""),
+                str(value.get("what", "")),
+                float(value.get("seconds", 0.0)),
+                tuple(value.get("changed", ())),
+            )
+
+    def _start(self) -> Description:
+        self._starts += 1
+        self._mark = uuid.uuid4().hex
+        env = {name: os.environ[name] for name in self._keep if name in os.environ}
+        env.update({_MARK: self._mark, "HOME": self.folder, "TMPDIR": self.folder})
+        env["PYTHONHASHSEED"] = str(self._starts)
+        paths = json.dumps([os.getcwd()])
+        try:
+            self._child = subprocess.Popen(
+                [self.python, str(_CHILD), self.spec, paths, str(self.memory)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                cwd=self.folder, env=env, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise UsageError(f"cannot start {self.python}: {error.strerror}") from None
+        value = self._line(_START_S)
+        if isinstance(value, str):
+            self.kill()
+            how = "takes too long" if value == "timeout" else "ends its process"
+            raise UsageError(f"the import of {self.spec} {how}")
+        if "error" in value:
+            self.kill()
+            raise UsageError(f"cannot load {self.spec}: {value['error']}")
+        return Description(value["kind"], value["name"], value["doc"], value["source"])
+
+    def _send(self, request: Mapping[str, Any]) -> None:
+        """Write a request, while the process may be slow to read it."""
+        assert self._child is not None and self._child.stdin is not None
+        data = memoryview(json.dumps(request).encode() + b"\n")
+        number, end = self._child.stdin.fileno(), time.monotonic() + 60
+        while data:
+            _, ready, _ = select.select([], [number], [], max(0.0, end - time.monotonic()))
+            if not ready:
+                raise OSError("the process does not read")
+            data = data[os.write(number, data[:65536]) :]
+
+    def _line(self, seconds: float) -> dict[str, Any] | str:
+        """The next reply; "timeout" or "died" if there is none."""
+        assert self._child is not None and self._child.stdout is not None
+        number, end = self._child.stdout.fileno(), time.monotonic() + seconds
+        while b"\n" not in self._buffer:
+            if len(self._buffer) > _MOST_BYTES:
+                return "died"
+            ready, _, _ = select.select([number], [], [], max(0.0, end - time.monotonic()))
+            if not ready:
+                return "timeout"
+            part = os.read(number, 65536)
+            if not part:
+                return "died"
+            self._buffer += part
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        try:
+            value = json.loads(line)
+        except ValueError:
+            return "died"
+        return value if isinstance(value, dict) else "died"
+
+
+def _absolute(spec: str) -> str:
+    """A target whose file, if it has one, is absolute."""
+    where, colon, name = spec.partition(".py:")
+    if spec.endswith(".py") and not colon:
+        return str(Path(spec).resolve())
+    return f"{Path(where).resolve()}{colon}{name}" if colon else spec
+
+
+def _marked(mark: str) -> Iterator[int]:
+    """The processes with this mark in their environment, where the system lists them."""
+    needle = f"{_MARK}={mark}".encode()
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if needle in path.read_bytes():
+                yield int(path.parent.name)

@@ -1,0 +1,129 @@
+"""The rows of an audit: a prompt, a gold, and its kind, which says what is certain about it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..dataset.rows import Source, read_some
+from ..errors import UsageError
+
+CHOICE, NUMBER, MATHS, TEXT, CODE, OTHER = "choice", "number", "maths", "text", "code", "other"
+_GOLD = (
+    "answer", "ground_truth", "gold", "target", "final_answer", "label", "reference", "expected",
+    "solution", "tests", "test",
+)  # fmt: skip
+_PROMPTS = ("prompt", "question", "problem", "query", "instruction", "input")
+_RESPONSES = ("response", "completion", "gold_response", "reference_response")
+_NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|[-+]?\.\d+", re.ASCII)
+_MOST_TEXT = 200  # characters of a gold that is an answer
+
+
+@dataclass(frozen=True)
+class AuditRow:
+    """A row as it is sent to a target; `gold` is the answer as a text, "" if it has none."""
+
+    index: int
+    kind: str
+    prompt: str
+    answer: Any
+    gold: str
+    response: str
+    columns: Mapping[str, Any]
+
+    def sent(self) -> dict[str, Any]:
+        """The row for the process of the target."""
+        return {"prompt": self.prompt, "answer": self.answer, "columns": dict(self.columns)}
+
+
+def audit_rows(source: Source, answer: str = "", most: int = 0) -> Iterator[AuditRow]:
+    """Read rows. `answer` names the column of the golds; without it, the usual names are tried.
+
+    Raises:
+        UsageError: there is no such source, or a row has no gold; StoreError: it is damaged.
+    """
+    for index, columns in enumerate(read_some(source)):
+        if most and index >= most:
+            return
+        yield audit_row(index, columns, answer)
+
+
+def audit_row(index: int, columns: Mapping[str, Any], answer: str = "") -> AuditRow:
+    """One row. Raises UsageError if it has no gold."""
+    value = columns.get(answer) if answer else _first(columns, _GOLD)
+    nested = columns.get("reward_model")
+    if value is None and isinstance(nested, Mapping):
+        value = nested.get("ground_truth")
+    if value is None:
+        raise UsageError(
+            f"row {index} has no gold: name its column with --answer "
+            f"(its columns: {', '.join(map(str, columns))})"
+        )
+    prompt = _text_of_prompt(_first(columns, _PROMPTS))
+    response = _first(columns, _RESPONSES)
+    gold = _gold_text(value)
+    kind = _kind(columns, gold)
+    return AuditRow(
+        index, kind, prompt, value, gold, response if isinstance(response, str) else "", columns
+    )
+
+
+def _first(columns: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((columns[name] for name in names if columns.get(name) is not None), None)
+
+
+def _text_of_prompt(prompt: Any) -> str:
+    if isinstance(prompt, list):  # messages
+        parts = [str(each.get("content", "")) for each in prompt if isinstance(each, Mapping)]
+        return "\n".join(parts)
+    return prompt if isinstance(prompt, str) else ""
+
+
+def _gold_text(value: Any) -> str:
+    """The answer in a gold: what follows "####" in GSM8K's, else the value as a text."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    text = str(value).strip()
+    if "####" in text:
+        text = text.rpartition("####")[2].strip()
+    return text if len(text) <= _MOST_TEXT and "\n" not in text else ""
+
+
+def _kind(columns: Mapping[str, Any], gold: str) -> str:
+    tests = [
+        name for name in columns if name in ("tests", "test", "test_cases", "cases", "test_list")
+    ]
+    if columns.get("language") or tests or columns.get("type") in ("coding", "code"):
+        return CODE
+    if not gold:
+        return OTHER
+    if re.fullmatch(r"\(?[A-J]\)?", gold):
+        return CHOICE
+    if _NUMBER.fullmatch(gold):
+        return NUMBER
+    if gold[0] in "{[" and _is_json(gold):
+        return OTHER
+    return MATHS if _is_maths(gold) else TEXT
+
+
+def _is_json(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict | list)
+    except ValueError:
+        return False
+
+
+def _is_maths(gold: str) -> bool:
+    from ..reward_functions.math.bounds import Budget, OutOfTime, OverBudget, Unparsed
+    from ..reward_functions.math.normal_form import read
+
+    if not re.search(r"[\d\\^]", gold):
+        return False
+    try:
+        node = read(gold, Budget(1.0))
+    except (Unparsed, OverBudget, OutOfTime, RecursionError):
+        return False
+    return node.op not in ("text", "choice")

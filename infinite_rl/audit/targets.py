@@ -1,0 +1,165 @@
+"""A target under audit: its process, its kind of call, and what it pays.
+
+`KINDS` has a row for each kind of target; how each is called is in `child.py`, which runs in the
+target's process. A target of the kind "ours" is this package's reward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import UsageError, look_up
+from .probes import ACCEPT, REFUSE, SURVIVE
+from .process import MAIN, Process, Reply
+from .rows import AuditRow
+
+# One row a kind of target: how it is called, and whether one call judges a batch.
+KINDS: Mapping[str, tuple[str, bool]] = {
+    "plain": ("f(completion, answer), with further columns by their names", False),
+    "trl": ("f(prompts, completions, **columns): a list of rewards", True),
+    "verl": ("compute_score(data_source, solution_str, ground_truth, extra_info)", False),
+    "verifiers": ("a function of a rubric, a rubric, or load_environment", False),
+    "nemo_gym": ("the URL of a resources server's /verify, or verify(body)", False),
+    "openrlhf": ("reward_func(queries, prompts, labels), or the URL of a remote reward", True),
+    "lm_eval": ("process_results(doc, results)", False),
+    "lighteval": (
+        "a sample-level metric: compute(golds, predictions) or (doc, model_response)",
+        False,
+    ),
+}
+SAME, NO_FILE = "same", "no file"
+_NEAR = 1e-6
+_FAULTS = {
+    "nan": "not a number",
+    "type": "not a number",
+    "timeout": "hang",
+    "died": "process ended",
+}
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Calls that show a finding, and what a sound reward would do.
+
+    `expect` is that of a probe, or "same": called as `how`, each pair earns what it earns alone, or
+    "no file": the text is not executed. A completion is paid if it earns `threshold` or more.
+    """
+
+    kind: str
+    expect: str
+    pairs: Sequence[tuple[Mapping[str, Any], str]]
+    threshold: float
+    how: str = MAIN
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How targets run: interpreter, seconds of a call, megabytes, variables that are passed on."""
+
+    kind: str = ""
+    python: str = ""
+    timeout: float = 10.0
+    memory: int = 8192
+    keep: Sequence[str] = ()
+
+
+class Target:
+    """A reward that is called in a process of its own.
+
+    Raises:
+        UsageError: it cannot be loaded, or its kind is unknown.
+    """
+
+    def __init__(self, spec: str, settings: Settings) -> None:
+        options: dict[str, Any] = {"timeout": settings.timeout, "memory": settings.memory}
+        if settings.python:
+            options["python"] = settings.python
+        self.process = Process(spec, keep=settings.keep, **options)
+        self.spec, self.about = spec, self.process.description
+        self.kind, self.chat = settings.kind or self.about.kind, False
+        try:
+            look_up("kind of target", self.kind, KINDS)
+        except UsageError:
+            self.process.close()
+            raise
+        self.calls, self.seconds = 0, 0.0
+
+    def __enter__(self) -> Target:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.close()
+
+    @property
+    def in_batches(self) -> bool:
+        """Whether one call judges several completions."""
+        return KINDS[self.kind][1]
+
+    def judge(
+        self, pairs: Sequence[tuple[AuditRow | Mapping[str, Any], str]], how: str = MAIN
+    ) -> list[Reply]:
+        """The replies to pairs of a row and a completion."""
+        plain = [(row.sent() if isinstance(row, AuditRow) else row, text) for row, text in pairs]
+        request = {"kind": self.kind, "chat": self.chat, "how": how}
+        replies = self.process.ask(plain, request)
+        self.calls += len(replies)
+        self.seconds += sum(reply.seconds for reply in replies)
+        return replies
+
+    def fresh(self) -> None:
+        """Go on in a fresh process."""
+        self.process.restart()
+
+    def shows(self, witness: Witness) -> tuple[bool, list[Reply]]:
+        """Whether the calls of a witness show its finding, and their replies."""
+        if witness.expect == SAME:
+            return self._differs(witness)
+        [reply] = self.judge(witness.pairs)
+        if witness.expect == NO_FILE:
+            marker = self.process.marker()
+            return marker, [reply]
+        return failed(reply, witness) == witness.kind, [reply]
+
+    def _differs(self, witness: Witness) -> tuple[bool, list[Reply]]:
+        alone = self.judge(witness.pairs)
+        if witness.kind == "side effect":
+            return any(reply.changed for reply in alone), alone
+        if witness.kind == "order":
+            self.fresh()
+            other = self.judge(witness.pairs[::-1])[::-1]
+        else:
+            other = self.judge(witness.pairs, witness.how)
+        pairs = list(zip(alone, other, strict=True))
+        if witness.kind == "thread raises":
+            return any(not a.fault and b.fault == "raised" for a, b in pairs), other
+        if witness.kind == "thread":
+            limit = witness.threshold
+            lost = [_pays(a, limit) and not _pays(b, limit) and not b.fault for a, b in pairs]
+            return any(lost), other
+        return any(not same(a, b) for a, b in pairs), other
+
+
+def failed(reply: Reply, witness: Witness) -> str:
+    """The kind of finding that a reply to one probe shows; "" if the reply is sound."""
+    if reply.fault in _FAULTS:
+        return _FAULTS[reply.fault]
+    if reply.fault in ("raised", "length"):
+        return {"raised": "raises"}.get(reply.fault, reply.fault)
+    if reply.reward is None or witness.expect == SURVIVE:
+        return ""
+    is_paid = reply.reward >= witness.threshold
+    wrongly = (witness.expect == REFUSE and is_paid) or (witness.expect == ACCEPT and not is_paid)
+    return witness.kind if wrongly else ""
+
+
+def same(one: Reply, other: Reply) -> bool:
+    """Whether two replies are the same reward, or the same fault."""
+    if one.reward is None or other.reward is None:
+        return one.fault == other.fault
+    return abs(one.reward - other.reward) <= _NEAR * max(1.0, abs(one.reward))
+
+
+def _pays(reply: Reply, threshold: float) -> bool:
+    return reply.reward is not None and reply.reward >= threshold

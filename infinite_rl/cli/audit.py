@@ -1,0 +1,145 @@
+"""`infinite-rl audit`: find the false accepts and rejects of a reward, and replay a witness."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from ..config import FilePath, Number, Strings, ranged
+from ..errors import UsageError
+from .terminal import DONE, NOT_DONE, Emit
+from .verb import Verb
+
+if TYPE_CHECKING:
+    from ..audit import Report
+
+
+class Audit(Verb):
+    """Audit rewards on rows: which wrong completions do they pay, which right ones do they refuse?
+    Each finding has a severity, a minimal witness that replays, its cost and how to mend it.
+    A target is FILE.py:NAME, package.module:NAME or the URL of a reward server; its kind follows
+    from its parameters. It runs in a process of its own, without your environment variables, but
+    natively: audit code that you would also train with.
+
+    targets  the rewards; several are compared on the same rows
+    rows     rows with prompts and golds: .csv, .jsonl, .jsonl.gz, .json, .parquet or a folder
+    answer   column of the golds (default: the usual names)
+    wrap     form of an answer, with {answer} in it (default: learned from controls)
+    kind     plain, trl, verl, verifiers, nemo_gym, openrlhf, lm_eval, lighteval (default: guessed)
+    python   interpreter of the targets, such as that of a trainer's environment
+    out      files to write: .json (with witnesses), .sarif, .html
+    sample   rows that are probed in full
+    seconds  time for the probes of one target
+    timeout  seconds that one call may take
+    memory   megabytes of memory of the target's process; 0 is without a limit
+    keep     names of environment variables that the targets may read
+    fix      audit this package's reward on the same rows, too, and show how to call it
+
+    Example: infinite-rl audit reward.py:my_reward --rows rows.jsonl -o audit.json.
+
+    Exit code: 0 nothing was found, 1 not done, 2 wrong usage, or by the worst finding: 10 unstable,
+    11 silent zero, 12 hang, 13 false reject, 14 exploitable.
+    """
+
+    positional: ClassVar[Sequence[str]] = ("targets",)
+    repeated: ClassVar[Sequence[str]] = ("out", "keep")
+
+    targets: Strings
+    rows: FilePath
+    answer: str = ""
+    wrap: str = ""
+    kind: str = ""
+    python: str = ""
+    out: Strings = ()
+    sample: int = ranged(8, 1)
+    seconds: Number = 45.0
+    timeout: Number = 10.0
+    memory: int = ranged(8192, 0)
+    keep: Strings = ()
+    fix: bool = False
+
+    def run(self, emit: Emit) -> int:
+        from ..audit import Limits, Settings, audit, audit_rows
+        from ..audit.pages import table, text, values
+
+        files = [Path(each) for each in self.out]
+        for file in files:
+            if file.suffix not in (".json", ".sarif", ".html"):
+                raise UsageError(f"{file} must end in .json, .sarif or .html")
+        if self.wrap and "{answer}" not in self.wrap:
+            raise UsageError("--wrap needs {answer}, where the answer stands")
+        rows = list(audit_rows(self.rows, self.answer))
+        settings = Settings(self.kind, self.python, self.timeout, self.memory, self.keep)
+        limits = Limits(self.seconds, self.sample)
+        reports = [audit(each, rows, settings, limits, self.wrap) for each in self.targets]
+        own = [audit(OURS, rows, Settings(), limits)] if self.fix else []
+        lines = [line for report in reports for line in (*text(report), "")]
+        if len(reports + own) > 1:
+            lines += [*table(reports + own), ""]
+        if self.fix:
+            lines += _DROP_IN.splitlines()
+        result = {"reports": [values(each, settings) for each in reports + own]}
+        for file in files:
+            self._write(file, reports + own, result)
+            lines.append(f"in {file}")
+        emit(result, *lines)
+        return max(report.exit_code or (DONE if report.surface else NOT_DONE) for report in reports)
+
+    def _write(self, file: Path, reports: Sequence[Report], result: object) -> None:
+        from ..audit.pages import sarif, web_page
+        from ..files.atomic import write_text
+
+        if file.suffix == ".json":
+            write_text(file, json.dumps(result, indent=1))
+        else:
+            write_text(file, sarif(reports) if file.suffix == ".sarif" else web_page(reports))
+
+
+class Replay(Verb):
+    """Call the target again as a witness says, and print what it returns.
+
+    witness  a report of `infinite-rl audit -o REPORT.json`, or one witness of it
+    number   the finding of the report (default: all)
+
+    Example: infinite-rl audit replay audit.json --number 1.
+
+    Exit code: 0 no witness shows its finding any more, 1 one does, 2 wrong usage.
+    """
+
+    positional: ClassVar[Sequence[str]] = ("witness",)
+
+    witness: FilePath
+    number: int = ranged(0, 0)
+
+    def run(self, emit: Emit) -> int:
+        from ..audit import replay
+        from ..audit.pages import quoted, witness_of, witnesses
+
+        every = list(enumerate(witnesses(self.witness), 1))
+        if self.number > len(every):
+            raise UsageError(
+                f"{self.witness} has {len(every)} witnesses, none of number {self.number}"
+            )
+        results, lines = [], []
+        for number, value in every:
+            if self.number in (0, number):
+                spec, witness, settings, chat = witness_of(value)
+                is_shown, replies = replay(spec, witness, settings, chat)
+                reward = replies[0].reward if replies[0].reward is not None else replies[0].fault
+                results.append({"number": number, "shows": is_shown, "reply": replies[0]._asdict()})
+                state = "shows" if is_shown else "is mended"
+                lines.append(f"{number}. {witness.kind} {state}: {reward}")
+                lines.append(f"   {quoted(witness.pairs[0][1])}")
+        emit({"witnesses": results}, *lines)
+        return NOT_DONE if any(each["shows"] for each in results) else DONE
+
+
+OURS = "infinite_rl.audit.ours:compute_reward"
+_DROP_IN = """\
+This package's reward on the same rows is the last line of the table. As a drop-in:
+
+    from infinite_rl.audit.ours import compute_reward  # (completion, answer) -> float
+
+For trainers: infinite_rl.adapters.for_trl, infinite_rl.adapters.verl (docs/adapters.md)."""
