@@ -57,11 +57,12 @@ class WordTables:
 
     def pattern(self, name: str) -> re.Pattern[str]:
         """The pattern that matches any row of a table."""
-        return re.compile(self._source(name), self._flags[name])
+        return re.compile(self.source(name), self._flags[name])
 
-    def _source(self, name: str) -> str:
+    def source(self, name: str) -> str:
+        """The rows of a table as alternatives, with the tables that they name inserted."""
         return _INSERTED.sub(self._inserted, "|".join(self._rows[name]))
 
     def _inserted(self, name: re.Match[str]) -> str:
-        source = self._source(name[1])
+        source = self.source(name[1])
         return f"(?:{source})" if len(self._rows[name[1]]) > 1 else source

@@ -8,7 +8,6 @@
     humaneval.py        functions that the prompt starts
 
     gsm8k.py            the number that an answer states
-    answer_context.py   whether the words around a number assert it, deny it or modify it
 
     logic.py            logic puzzles, judged by their constraints
     reasoning_gym.py    the puzzles of that package, judged by its own scorers

@@ -4,66 +4,28 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Literal, get_args
 from unicodedata import category
 
 from ..errors import UsageError
 from ..layout import ANSWER_TAG
-from ..parsing.markup import format_of
 from ..types import RewardFunctionScore
-from .answer_context import (
-    NEXT_QUESTION,
-    fault_after,
-    fault_before,
-    stated_number,
-    unit_after,
-    until_next_question,
-)
 from .math.bounds import Unparsed
-from .math.extract import (
-    BOXES,
-    MAX_TEXT,
-    after_marker,
-    answer_tags,
-    find_box,
-    last_box,
-    last_number,
-    visible_text,
-)
+from .math.extract import Candidate, Source, after_marker, candidates, hashed, last_box
 from .math.reward import MathRewardFunction
+from .math.statements import stated_number
 from .reward_function import Expected
 
 if TYPE_CHECKING:
     from .shaping import Shaping
 
-Convention = Literal["any", "tag", "hash", "box", "phrase", "last_number"]
-# `#### 18`, but not the headings `#### Step 1` and `#### 1. Find the price`.
-_HASH = re.compile(
-    r"####(?![ \t]*\d+[.):][ \t]+[^\W\d])([-+\u2212$\u20ac\u00a3\\*( \t]*\.?\d[^\n]*)"
-)
-# GSM8K's own solutions write out what they compute: "9 * 2 = <<9*2=18>>18".
-_CALCULATION = re.compile(r"<<[^<>\n]{0,200}>>")
+Convention = Literal["any", Source]
+_RANKED: tuple[Source, ...] = ("tag", "hash", "box", "phrase")  # what "any" looks for
 _PERCENT = re.compile(r"(?:\\?%|(?<![a-z])per ?cent)[ \t\n.$]*\Z", re.IGNORECASE)
 _ORNAMENTS = "\ufe0f\u200d"  # in emoji
 _PERCENT_CHARS = 40  # at the end of an answer
-_MAX_QUESTIONS = 100
-# `#### She makes 18 dollars` must be the last line; elsewhere it is a heading.
-_LAST_LINE = re.compile(r"####[ \t]*([^\n#]*?\d[^\n]*)\s*\Z")
 # A number directly after a marker, as in "The answer is $18"; not "based on 3 facts".
 _BEGINS = re.compile(r"[-+\u2212$\u20ac\u00a3\\*({ \t]*(?:boxed\{)?[-+]?\.?\d")
-
-
-@dataclass(frozen=True)
-class _Statement:
-    """Answers, the last of which counts, with the text before and after it."""
-
-    answers: list[str]
-    before: str = ""
-    after: str = ""
-    format_score: float = 1.0
-    box: bool = False
 
 
 class Gsm8kRewardFunction(MathRewardFunction):
@@ -95,7 +57,7 @@ class Gsm8kRewardFunction(MathRewardFunction):
     """
 
     name = "gsm8k"
-    version = "5"
+    version = "6"
 
     def __init__(
         self,
@@ -115,38 +77,29 @@ class Gsm8kRewardFunction(MathRewardFunction):
     ) -> RewardFunctionScore:
         """Score a completion. No model output raises."""
         text = model_output if isinstance(model_output, str) else ""
+        sources = _RANKED if self.convention == "any" else (self.convention,)
         try:
-            stated = self._stated(text, answer_tag)
+            offered = candidates(text, sources, answer_tag)
+            score = self._judged(offered, gold_number(expected_output))
         except Unparsed as error:
             score = RewardFunctionScore(0.0, 0.0, str(error))
-        else:
-            score = self._judged(stated, gold_number(expected_output))
         return self.shaped(score, text)
 
-    def _judged(self, stated: _Statement | None, gold: Expected) -> RewardFunctionScore:
-        if stated is None:
+    def _judged(self, offered: list[Candidate], gold: Expected) -> RewardFunctionScore:
+        if not offered:
             return RewardFunctionScore(0.0, 0.0, "no answer")
-        *others, answer = map(_number, stated.answers)
+        last = offered[-1]
+        contents = [each.content for each in offered[:-1]]
+        contents.append(last.with_unit if last.source in ("tag", "box") else last.content)
+        *others, answer = map(_number, contents)
         if self.convention == "any":
-            others += map(_number, _elsewhere(stated))
-        fault = fault_before(stated.before, box=stated.box) or fault_after(stated.after, answer)
+            others += map(_number, _elsewhere(last))
+        fault = last.fault(answer)
         if any(not self._same(other, answer) for other in dict.fromkeys(others)):
             fault = "several answers that disagree"
         if fault:
-            return RewardFunctionScore(stated.format_score, 0.0, fault)
-        return self._compared(stated.format_score, answer, gold)
-
-    def _stated(self, text: str, tag: str) -> _Statement | None:
-        if len(text) > MAX_TEXT:
-            raise Unparsed(f"a text of more than {MAX_TEXT} characters")
-        text = visible_text(text)
-        if self.convention in ("any", "tag") and (stated := _in_tag(text, tag)):
-            return stated
-        text = _CALCULATION.sub("", text)
-        for convention, find in _CONVENTIONS.items():
-            if self.convention in ("any", convention) and (stated := find(text)):
-                return stated
-        return _Statement([last_number(text)]) if self.convention == "last_number" else None
+            return RewardFunctionScore(last.format_score, 0.0, fault)
+        return self._compared(last.format_score, answer, gold)
 
     def _same(self, first: str, second: str) -> bool:
         return first == second or self._verdict(first, second).equal
@@ -169,68 +122,9 @@ def _number(answer: str) -> str:
     return stated_number(answer[: sign.start()].rstrip() if sign else answer)
 
 
-# --- the conventions -----------------------------------------------------------------------------
-
-
-def _in_tag(text: str, tag: str) -> _Statement | None:
-    tags = answer_tags(text, tag)
-    if not tags:
-        return None
-    text = until_next_question(text, tags[0].start)
-    tags = answer_tags(text, tag) or tags
-    last = tags[-1]
-    end = text.find(last.content, last.start) + len(last.content)
-    closing = re.compile(rf"[^<\w]{{0,10}}</?\s*{re.escape(tag)}[^>\n]{{0,20}}>", re.IGNORECASE)
-    closed = closing.match(text, end)
-    after = text[closed.end() :] if closed else ""
-    contents = [_CALCULATION.sub("", each.content) for each in tags]
-    contents[-1] = f"{contents[-1]} {unit_after(after)}".strip()
-    return _Statement(contents, text[: last.start], after, format_of(tags))
-
-
-def _after_hash(text: str) -> _Statement | None:
-    first = _HASH.search(text) or _LAST_LINE.search(text)
-    if first is None:
-        return None
-    text = until_next_question(text, first.end())
-    matches = list(_HASH.finditer(text)) or [first]
-    last = matches[-1]
-    before = text[: last.start()].rpartition("\n")[2]
-    return _Statement([each[1].strip() for each in matches], before, text[last.end() :])
-
-
-def _in_box(text: str) -> _Statement | None:
-    starts = [start for start in map(text.find, BOXES) if start >= 0]
-    if not starts:
-        return None
-    text = until_next_question(text, min(starts))
-    box = find_box(text)
-    if box is None:
-        return None
-    after = box.text[box.end :]
-    answer = f"{box.content} {unit_after(after)}".strip()
-    return _Statement([answer], box.text[: box.start], after, box=True)
-
-
-def _after_phrase(text: str) -> _Statement | None:
-    begin = 0
-    questions = islice(NEXT_QUESTION.finditer(text), _MAX_QUESTIONS)
-    for end in [*(match.start() for match in questions), len(text)]:
-        part = text[begin:end].replace("####", "")  # the rest of it are headings
-        answer = after_marker(part)
-        if answer is not None:
-            marker = max(0, part.lower().rfind("answer"))
-            return _Statement([answer], after=part[marker:].partition(answer)[2] if answer else "")
-        begin = end
-    return None
-
-
-_CONVENTIONS = {"hash": _after_hash, "box": _in_box, "phrase": _after_phrase}
-
-
-def _elsewhere(stated: _Statement) -> list[str]:
+def _elsewhere(stated: Candidate) -> list[str]:
     """The numbers that other conventions state: after any `####`, else after the statement."""
-    numbers = [each[1].strip() for each in _HASH.finditer(f"{stated.before}\n{stated.after}")]
+    numbers = hashed(f"{stated.before}\n{stated.after}")
     for read in (last_box, after_marker):
         with suppress(Unparsed):
             number = read(stated.after)

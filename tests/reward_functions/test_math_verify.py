@@ -5,6 +5,7 @@ One expression in three notations has one meaning.
 
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infinite_rl.reward_functions.math import Verdict, verify
+from infinite_rl.reward_functions.math import Verdict, statements, verify
 from infinite_rl.reward_functions.math.bounds import Budget, OutOfTime, OverBudget, Unparsed
 from infinite_rl.reward_functions.math.parse import parse
 from infinite_rl.reward_functions.math.tokens import tokenize
@@ -249,3 +250,8 @@ def test_three_notations_of_an_expression_are_equal(spellings: Spelled) -> None:
 def test_no_notation_equals_an_expression_with_an_addition(spellings: Spelled, more: int) -> None:
     for text in spellings:
         assert not verify(f"{text} + {more}", spellings[0]).equal
+
+
+def test_no_word_of_the_grammar_is_of_two_kinds() -> None:
+    kinds = [word for row in statements.TABLES.rows("kinds") for word in row.split()[1:]]
+    assert_none(word for word, times in Counter(kinds).items() if times > 1)

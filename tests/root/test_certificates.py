@@ -30,7 +30,7 @@ TESTIMONY = {
     "tests": TestStrength(40, 39, 1, 7),
     "agreement": "0.75",
     "reward": "math",
-    "reward_version": "4",
+    "reward_version": "5",
 }
 
 

@@ -5,7 +5,8 @@ r"""Mathematical answers compared by meaning: `verify`, and the reward on top of
 
 How two texts become a verdict:
 
-    extract.py       the answer in a text: in a tag, in the last box, after a marker
+    extract.py       the answers that a text offers, and which one counts
+    statements.py    whether the words around an answer state it: a grammar over tokens
     preprocess.py    numbers in words, and notations of more than one token, rewritten
     tokens.py        LaTeX, ASCII and Unicode spellings as one small vocabulary; the cursor
     units.py         the table of units

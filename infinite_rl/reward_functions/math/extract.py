@@ -1,54 +1,79 @@
-r"""The answer in a text: in answer tags after the thinking, in the last box, or after a marker.
+r"""The answers that a text offers, and which one counts: `docs/answers.md` gives the reasons.
 
-All scans are linear. Nothing is guessed: a text without any of these is itself the answer.
-
-Several boxes are one list if only these stand between them: white space and spacing commands,
-delimiters of formulas, emphasis, `\text{}`, a comma or a semicolon, "and", "or", "also" and the
-like, the label of a part such as "(b)", and the name of a value ("x ="). At least one of them must
-separate: `\boxed{1}\boxed{8}` is no list. Any other word, such as "wait" or "hence", begins a new
-statement, and the last box wins.
+A reader finds the candidates of one source (a tag, `####`, a box, a marker such as "The answer is",
+a number), with the text around each; a convention names the sources in the order of their rank. All
+scans are linear, and nothing is guessed: a text without any of these is itself the answer.
 """
 
 import re
+from collections.abc import Callable, Iterable
 from fractions import Fraction
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from ...layout import ANSWER_TAG
-from ...parsing.markup import TagMatch, split_thinking, tag_matches
+from ...parsing.markup import TagMatch, format_of, split_thinking, tag_matches
 from ...parsing.word_tables import WordTables
-from ..answer_context import (
+from .bounds import Unparsed
+from .statements import (
+    NEXT_QUESTION,
+    Tokens,
     fault_after,
     fault_around,
+    fault_before,
+    production,
     unit_after,
     until_end_token,
     until_next_question,
 )
-from .bounds import Unparsed
 
 Convention = Literal["tag", "math", "gsm8k", "last_number"]
+Source = Literal["tag", "hash", "box", "phrase", "last_number"]
 MAX_TEXT = 1_000_000  # characters of a completion; beyond this nothing is read
 MAX_MENTIONS = 2_000  # of the tag's name, in tags or not
 _TABLES = WordTables(__file__)
 _HINT = _TABLES.pattern("hint")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 BOXES = ("\\boxed", "\\fbox", "\\framebox")
-_UNBRACED, _NAMED = _TABLES.pattern("unbraced"), _TABLES.pattern("named")
+_UNBRACED = _TABLES.pattern("unbraced")
 _FARTHEST = 8_000  # characters between the openings of two boxes, one in the other
-_RAISED, _OR_ELSE = _TABLES.pattern("raised"), _TABLES.pattern("or else")
-_EITHER = _TABLES.pattern("either")
+_OR_ELSE = _TABLES.pattern("or else")
 _FAR = 200  # characters that are read before and behind a box
 _LONGEST_NAME = 20  # characters that are looked at before a box
 _MOST_BOXES = 20  # that are read as one list
 _WIDEST_JOINT = 120  # characters between two of them
 _MARKERS = [marker.replace("\\n", "\n") for marker in _TABLES.rows("markers")]
 _TAKEN_BACK, _ENDING = _TABLES.pattern("taken back"), _TABLES.pattern("ending")
-_PLAIN = re.compile(r"\$?(-?[0-9][0-9,]*(?:\.[0-9]+)?)\$?\.?")
 _NUMBER = re.compile(r"[-+\u2212]?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)")
-_HEDGE, _DISOWNED = _TABLES.pattern("hedge"), _TABLES.pattern("disowned")
+_DOUBTFUL, _DISOWNED = production("doubtful clause"), production("disowned")
 _CLAUSE = re.compile(r"[.,;:!?](?=\s|$)|\n")
-_BETWEEN = _TABLES.pattern("between")
 _PLAIN_NUMBER = _TABLES.pattern("plain number")
 _LONGEST = 40  # characters of a number that is compared
+_HASH, _LAST_LINE = _TABLES.pattern("hash"), _TABLES.pattern("last line")
+# GSM8K's own solutions write out what they compute: "9 * 2 = <<9*2=18>>18".
+CALCULATION = re.compile(r"<<[^<>\n]{0,200}>>")
+_MAX_QUESTIONS = 100
+
+
+class Candidate(NamedTuple):
+    """What one source of a text offers as the answer, with the text before and behind it."""
+
+    source: Source
+    content: str
+    before: str = ""
+    after: str = ""
+    format_score: float = 1.0
+
+    @property
+    def with_unit(self) -> str:
+        """The content with the "%" or "thousand" behind it."""
+        return f"{self.content} {unit_after(self.after)}".strip()
+
+    def fault(self, answer: str) -> str:
+        """Why the text around it does not state the answer; "" if it does."""
+        if self.source == "box":
+            return fault_around(self.before, self.after, answer)
+        return fault_before(self.before) or fault_after(self.after, answer)
 
 
 def answer_text(text: str, convention: Convention = "tag", *, reference: bool = False) -> str:
@@ -66,7 +91,12 @@ def answer_text(text: str, convention: Convention = "tag", *, reference: bool = 
     if len(text) > MAX_TEXT:
         raise Unparsed(f"a text of more than {MAX_TEXT} characters")
     if convention == "tag":
-        return _tagged(text)
+        if _HINT.search(text.lower()) is None:
+            return text  # a bare answer, the commonest
+        tags = answer_tags(text)
+        content = tags[-1].content if tags else visible_text(text)
+        stated = _stated_box(content) or after_marker(content)
+        return content if stated is None else stated
     visible = visible_text(text)
     if convention == "math":
         box = _stated_box(visible)
@@ -78,16 +108,24 @@ def answer_text(text: str, convention: Convention = "tag", *, reference: bool = 
     return text if reference else last_number(visible)
 
 
-def _tagged(text: str) -> str:
-    if _HINT.search(text.lower()) is None:
-        return text  # a bare answer, the commonest
-    tags = answer_tags(text)
-    content = tags[-1].content if tags else visible_text(text)
-    box = _stated_box(content)
-    if box is not None:
-        return box
-    marked = after_marker(content)
-    return content if marked is None else marked
+def candidates(text: str, sources: Iterable[Source], tag: str) -> list[Candidate]:
+    """The answers in the first of the sources that offers some; the last one counts.
+
+    A box is that of `find_box`, and what a marker states is one answer. The text ends at the next
+    question of its own behind the first answer, and `<<9*2=18>>` is left out.
+    """
+    if len(text) > MAX_TEXT:
+        raise Unparsed(f"a text of more than {MAX_TEXT} characters")
+    text = visible_text(text)
+    plain = CALCULATION.sub("", text)
+    for source in sources:
+        offered = _in_tags(text, tag) if source == "tag" else _READERS[source](plain)
+        if offered:
+            return offered
+    return []
+
+
+# -- tags, `####` and numbers ----------------------------------------------------------------------
 
 
 def answer_tags(text: str, tag: str = ANSWER_TAG) -> list[TagMatch]:
@@ -104,6 +142,62 @@ def answer_tags(text: str, tag: str = ANSWER_TAG) -> list[TagMatch]:
 def visible_text(text: str) -> str:
     """A completion without its thinking, up to the mark that ends the model's turn."""
     return until_end_token(split_thinking(text)[0])
+
+
+def _in_tags(text: str, tag: str) -> list[Candidate]:
+    tags = answer_tags(text, tag)
+    if not tags:
+        return []
+    text = until_next_question(text, tags[0].start)
+    tags = answer_tags(text, tag) or tags
+    last = tags[-1]
+    end = text.find(last.content, last.start) + len(last.content)
+    closing = re.compile(rf"[^<\w]{{0,10}}</?\s*{re.escape(tag)}[^>\n]{{0,20}}>", re.IGNORECASE)
+    closed = closing.match(text, end)
+    before, after = text[: last.start], text[closed.end() :] if closed else ""
+    form = format_of(tags)
+    contents = (CALCULATION.sub("", each.content) for each in tags)
+    return [Candidate("tag", content, before, after, form) for content in contents]
+
+
+def _after_hashes(text: str) -> list[Candidate]:
+    first = _HASH.search(text) or _LAST_LINE.search(text)
+    if first is None:
+        return []
+    text = until_next_question(text, first.end())
+    matches = list(_HASH.finditer(text)) or [first]
+    last = matches[-1]
+    around = (text[: last.start()].rpartition("\n")[2], text[last.end() :])
+    return [Candidate("hash", each[1].strip(), *around) for each in matches]
+
+
+def hashed(text: str) -> list[str]:
+    """What follows each `####`."""
+    return [each[1].strip() for each in _HASH.finditer(text)]
+
+
+def last_number(text: str) -> str:
+    """The last numeral of a text, with its sign: what lenient graders of GSM8K look at."""
+    numbers = _NUMBER.findall(text)
+    if not numbers:
+        raise Unparsed("no number in the text")
+    return str(numbers[-1])
+
+
+def plain_number(text: str) -> Fraction | None:
+    """The value of a plain number, such as `\\frac{1}{2}` and `x = 0.5`; None for another text."""
+    number = _PLAIN_NUMBER.fullmatch(text.replace(",", "")) if len(text) <= _LONGEST else None
+    if number is None:
+        return None
+    over, under = number[2] or number[4], number[3] or number[5] or "1"
+    return Fraction(f"{number[1]}{over}") / int(under) if int(under) else None
+
+
+def _same_number(one: str, other: str) -> bool:
+    return plain_number(one) is not None and plain_number(one) == plain_number(other)
+
+
+# -- boxes -----------------------------------------------------------------------------------------
 
 
 class Box(NamedTuple):
@@ -145,6 +239,9 @@ def find_box(text: str) -> Box | None:
     return Box(answer, text, begin, end + 1)
 
 
+_RAISED = _TABLES.pattern("raised")
+
+
 def _stated_box(text: str) -> str | None:
     """The content of the last box, None without one. Raises Unparsed if it is not the answer.
 
@@ -154,14 +251,11 @@ def _stated_box(text: str) -> str | None:
     if box is None:
         return None
     answer, behind = box.content, box.text[box.end : box.end + _FAR]
-    before = box.text[max(0, box.start - _FAR) : box.start]
     other = _OR_ELSE.match(behind) if "or" in behind else None
     if other:
         answer = answer if other["near"] else f"{answer} or {other['number']}"
         behind = behind[other.end() :]
-    if "or" in answer:
-        before = _EITHER.sub("", before)
-    fault = fault_around(before, behind, answer)
+    fault = fault_around(box.text[max(0, box.start - _FAR) : box.start], behind, answer)
     if fault or _stated_otherwise(behind, answer):
         raise Unparsed(fault or "another answer behind the box")
     unit = unit_after(behind) if behind else ""
@@ -170,17 +264,21 @@ def _stated_box(text: str) -> str | None:
 
 def _stated_otherwise(behind: str, answer: str) -> bool:
     """Whether "The answer is 6" follows a box with another plain number."""
-    boxed = _PLAIN.fullmatch(answer) if "answer" in behind.lower() else None
-    if boxed is None:
+    if "answer" not in behind.lower() or plain_number(answer) is None:
         return False
     try:
-        later = _PLAIN.fullmatch(after_marker(until_next_question(behind)) or "")
+        later = (after_marker(until_next_question(behind)) or "").strip("$").rstrip(".").strip("$")
     except Unparsed:
         return False
-    if later is None:
-        return False
-    one, other = (Fraction(match[1].replace(",", "")) for match in (boxed, later))
-    return one != other
+    return plain_number(later) is not None and not _same_number(later, answer)
+
+
+def _boxes(text: str) -> list[Candidate]:
+    starts = [start for start in map(text.find, BOXES) if start >= 0]
+    box = find_box(until_next_question(text, min(starts))) if starts else None
+    if box is None:
+        return []
+    return [Candidate("box", box.content, box.text[: box.start], box.text[box.end :])]
 
 
 def _with_joined(text: str, start: int, last: str) -> tuple[int, str]:
@@ -195,19 +293,19 @@ def _with_joined(text: str, start: int, last: str) -> tuple[int, str]:
             content = _content(text, opening, end) if near else ""
         except Unparsed:
             return stop, answer  # only the last box must be whole
-        joined = joint(text, end + 1, stop) if near else None
+        joined = joint(text[end + 1 : stop]) if near else None
         if joined is None:
             return stop, answer
-        if joined.repeats and (content == last or same_number(content, last)):
+        if joined.repeats and (content == last or _same_number(content, last)):
             continue
         if not joined.sign:
             raise Unparsed("several boxes in a row")
-        named = _NAMED.search(text[max(0, start - _LONGEST_NAME) : start])
-        if joined.name and not named and not joined.part and joined.sign in (",", ";"):
+        name = _name_before(text, start)
+        if joined.name and not name and not joined.part and joined.sign in (",", ";"):
             return stop, answer  # "We get \\boxed{3}, x = \\boxed{4}": a statement of its own
-        if named and joined.name:
+        if name and joined.name:
             answer = answer if answer.startswith(joined.name) else joined.name + answer
-            content = plain_name(named[1]) + content
+            content = name + content
         elif content == last and not joined.part:
             continue
         answer = f"{content} {joined.sign} {answer}"
@@ -267,6 +365,58 @@ def closing_brace(text: str, opening: int) -> int:
     raise Unparsed("a box that is not closed")
 
 
+class Joint(NamedTuple):
+    """Of two boxes: the sign between them in a list, and the second one's name, `x = ` or "".
+
+    The sign is "" if nothing separates them. The second is an answer of its own, even if it is
+    the same, where it is of another `part`; it may repeat the first if no word or mark joins them.
+    """
+
+    sign: str
+    name: str
+    part: bool
+    repeats: bool
+
+
+_JOINT, _NAME, _NAMED = production("joint"), production("name"), production("named")
+_LABEL, _JOINING, _SEPARATOR = map(production, ("label", "joining", "separator"))
+_OR = production("or word")
+
+
+def joint(between: str) -> Joint | None:
+    """What joins two boxes with this text between them; None if it begins a new statement."""
+    texts, kinds = Tokens.of(between)
+    depth = 0
+    for token in texts:
+        depth += (token == "{") - (token == "}")
+        if depth < 0:
+            return None  # a brace of what the first box stands in
+    if _JOINT.fullmatch(kinds) is None:
+        return None
+    mark = next((token for token in reversed(texts) if token in (",", ";")), "")
+    name, label = _NAME.search(kinds), _LABEL.search(kinds)
+    word = "or" if _OR.search(kinds) else "and" if _JOINING.search(kinds) else ""
+    separated = "," if label or _SEPARATOR.search(kinds) else ""
+    named = _spelled(texts[name.start() : name.end()]) if name else ""
+    sign = mark + word or separated
+    return Joint(sign, named, label is not None, not (mark or word or label))
+
+
+def _name_before(text: str, start: int) -> str:
+    """The name `x = ` that ends right before a box, "" without one."""
+    texts, kinds = Tokens.of(text[max(0, start - _LONGEST_NAME) : start])
+    name = _NAMED.search(kinds)
+    return _spelled(texts[name.start(1) : name.end(1)]) if name else ""
+
+
+def _spelled(texts: list[str]) -> str:
+    """`x &=` and `x=` as `x = `."""
+    return "".join(texts).rstrip("= \t\n&$") + " = "
+
+
+# -- markers ---------------------------------------------------------------------------------------
+
+
 def after_marker(text: str) -> str | None:
     """What the last marker, such as `#### ` or `The answer is`, states; None without a marker.
 
@@ -280,10 +430,10 @@ def after_marker(text: str) -> str | None:
     if index < 0:
         return None
     clause = _CLAUSE.split(text[max(0, index - 200) : index])[-1]
-    if _HEDGE.search(clause):
+    if _DOUBTFUL.search(Tokens.of(clause).seen().kinds):
         raise Unparsed("an answer that is denied or left open")
     rest = text[index + length :].lstrip(" \t:*\n}")
-    if _DISOWNED.match(rest):
+    if _DISOWNED.match(Tokens.of(rest[:_FAR]).seen().kinds):
         raise Unparsed("an answer that is called wrong")
     taken_back = list(_TAKEN_BACK.finditer(rest))
     rest = rest[taken_back[-1].end() :] if taken_back else rest
@@ -303,66 +453,23 @@ def _statement(rest: str) -> str:
     return statement[:-1].rstrip("*") if statement.endswith("**.") else statement
 
 
-def last_number(text: str) -> str:
-    """The last numeral of a text, with its sign: what lenient graders of GSM8K look at."""
-    numbers = _NUMBER.findall(text)
-    if not numbers:
-        raise Unparsed("no number in the text")
-    return str(numbers[-1])
+def _phrases(text: str) -> list[Candidate]:
+    begin = 0
+    questions = islice(NEXT_QUESTION.finditer(text), _MAX_QUESTIONS)
+    for end in [*(match.start() for match in questions), len(text)]:
+        part = text[begin:end].replace("####", "")  # the rest of it are headings
+        answer = after_marker(part)
+        if answer is not None:
+            marker = max(0, part.lower().rfind("answer"))
+            after = part[marker:].partition(answer)[2] if answer else ""
+            return [Candidate("phrase", answer, after=after)]
+        begin = end
+    return []
 
 
-class Joint(NamedTuple):
-    """Of two boxes: the sign between them in a list, and the second one's name, `x = ` or "".
-
-    The sign is "" if nothing separates them. The second is an answer of its own, even if it is
-    the same, where it is of another `part`; it may repeat the first if no word or mark joins them.
-    """
-
-    sign: str
-    name: str
-    part: bool
-    repeats: bool
-
-
-def joint(text: str, start: int, stop: int) -> Joint | None:
-    """What joins two boxes with `text[start:stop]` between them; None if that begins anew."""
-    mark, word, name = "", "", ""
-    separated = part = False
-    depth = 0
-    while start < stop:
-        token = _BETWEEN.match(text, start, stop)
-        if token is None or (name and token.lastgroup not in ("gap", "text", "close")):
-            return None
-        start, kind = token.end(), token.lastgroup
-        depth += (kind == "text") - (kind == "close")
-        if depth < 0:
-            return None  # a brace of what the first box stands in
-        if kind == "mark":
-            mark = token[0]
-        elif kind == "word":
-            word = "or" if token[0].lower() in ("or", "and/or") else "and"
-        elif kind == "name":
-            name = plain_name(token[0])
-        part |= kind == "label"
-        separated |= kind in ("line", "wide", "label")
-    sign = mark + word or ("," if separated else "")
-    return Joint(sign, name, part, not (mark or word or part))
-
-
-def plain_name(text: str) -> str:
-    """`x &=` and `x=` as `x = `."""
-    return re.sub(r"[\s&$]*=\s*$", " = ", text)
-
-
-def same_number(one: str, other: str) -> bool:
-    """Whether both are plain numbers of one value, such as `\\frac{1}{2}` and `x = 0.5`."""
-    values: list[Fraction] = []
-    for text in (one, other):
-        number = _PLAIN_NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
-        if number is None:
-            return False
-        over, under = number[2] or number[4], number[3] or number[5] or "1"
-        if not int(under):
-            return False
-        values.append(Fraction(f"{number[1]}{over}") / int(under))
-    return values[0] == values[1]
+_READERS: dict[Source, Callable[[str], list[Candidate]]] = {
+    "hash": _after_hashes,
+    "box": _boxes,
+    "phrase": _phrases,
+    "last_number": lambda text: [Candidate("last_number", last_number(text))],
+}

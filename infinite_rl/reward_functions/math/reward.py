@@ -43,7 +43,7 @@ class MathRewardFunction(RewardFunction):
     stands there, 0.4 for the last number in place of `#### `, and 0.0 without one.
     """
 
-    version = "4"
+    version = "5"
 
     def __init__(
         self,
