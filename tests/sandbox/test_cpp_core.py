@@ -13,8 +13,8 @@ from infinite_rl.runtimes import Limits
 from infinite_rl.sandbox import runtimes
 from infinite_rl.sandbox.cpp import cage, compiler
 from infinite_rl.sandbox.cpp.checkers import run_checker
-from infinite_rl.sandbox.cpp.wasi import Stopped, System
 from infinite_rl.sandbox.executor import RewardExecutor
+from infinite_rl.sandbox.wasi import Stopped, System
 
 INSTALL = "pip install 'infinite-rl[cpp]'"
 PROGRAM = "<answer>\n```cpp\nint main() { return 0; }\n```\n</answer>"

@@ -17,6 +17,7 @@ from infinite_rl.sandbox.cpp import cage, guest
 from infinite_rl.sandbox.cpp.checkers import run_checker
 from infinite_rl.sandbox.cpp.compiler import compile_program, tools
 from infinite_rl.sandbox.executor import RewardExecutor
+from infinite_rl.sandbox.runtimes import Limits
 from infinite_rl.types import Execution
 
 pytest.importorskip("ziglang")
@@ -186,7 +187,7 @@ def test_a_program_is_compiled_once(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert run(code).status == "ok"
     monkeypatch.setattr(guest, "compile_program", None)
     assert run(code).status == "ok"
-    assert guest.CppGuest().run_with(code, guest.Limits()).status == "ok"  # from the disk
+    assert guest.CppGuest().run_with(code, Limits()).status == "ok"  # from the disk
 
 
 TESTLIB = """

@@ -3,7 +3,6 @@
 source.py    what a program may not ask of the compiler, and the sizes of its numbers
 cage.py      the compiler as a process without files, environment and network, within limits
 compiler.py  the C++ library, built once a machine, and the module of a program
-wasi.py      the program's system: standard streams, a clock, files in memory
-guest.py     runs programs, each in a fresh instance
+guest.py     from a program to its module
 checkers.py  checkers with testlib.h
 """

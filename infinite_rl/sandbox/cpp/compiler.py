@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from importlib.metadata import version
@@ -24,6 +25,7 @@ from typing import NamedTuple
 from ...errors import ExtraMissing, SandboxError
 from ...files.atomic import atomic_folder
 from ..compiled import private_folder
+from ..programs import CompilerLimit, DoesNotCompile
 from ..runtimes import runtime_file, runtime_named
 from .cage import Done, run_caged
 
@@ -68,14 +70,6 @@ _PROGRAM = (
 )
 
 logger = logging.getLogger(__name__)
-
-
-class DoesNotCompile(Exception):
-    """The compiler refuses a program; the message is fit to be shown to a model."""
-
-
-class CompilerLimit(Exception):
-    """A program met a limit of the compiler."""
 
 
 class Tools(NamedTuple):
@@ -124,7 +118,7 @@ def tools() -> Tools:
     return kit
 
 
-def compile_program(code: str, headers: dict[str, str], *, whole: bool) -> bytes:
+def compile_program(code: str, headers: Mapping[str, str], *, whole: bool) -> bytes:
     """Return the module of a program, compiled in a cage.
 
     `headers` are files that it may include by name. With `whole`, the whole standard library is

@@ -62,10 +62,10 @@ _TOKEN = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _MOST_RAW = 200  # raw strings; one that does not end is read to the end of the text
-_TYPE_WORDS = {"unsigned", "signed", "long", "int", "double", "const", "volatile", "short"}
-_WHOLE = re.compile(r"((?:0[xX][\da-fA-F']+|[\d'bB]+))(?:([uU]?)([lL])|([lL])([uU]))")
+TYPE_WORDS = {"unsigned", "signed", "long", "int", "double", "const", "volatile", "short"}
+WHOLE = re.compile(r"((?:0[xX][\da-fA-F']+|[\d'bB]+))(?:([uU]?)([lL])|([lL])([uU]))")
 _FORMAT = re.compile(r"(%[-+ #0']*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?)[lz]([diuxXo])")
-_WIDE = {
+WIDE = {
     **{f"LONG_{end}": f"LLONG_{end}" for end in ("MAX", "MIN")},
     **{"ULONG_MAX": "ULLONG_MAX", "SIZE_MAX": "ULLONG_MAX", "LONG_WIDTH": "LLONG_WIDTH"},
     **{"stol": "stoll", "stoul": "stoull", "strtol": "strtoll", "strtoul": "strtoull"},
@@ -87,7 +87,7 @@ def widened(code: str, *, sizes: bool) -> str:
     for at, (kind, text) in enumerate([*tokens, ("other", ";")]):
         if kind == "blank":
             continue
-        if kind == "name" and text in _TYPE_WORDS:
+        if kind == "name" and text in TYPE_WORDS:
             group.append(at)
             continue
         words = [tokens[each][1] for each in group]
@@ -97,10 +97,10 @@ def widened(code: str, *, sizes: bool) -> str:
         if at == len(tokens):
             break
         if kind == "name":
-            out[at] = _WIDE.get(text, text)
+            out[at] = WIDE.get(text, text)
             if sizes and text == "size_t":
                 _widen_size(out, at)
-        elif kind == "number" and (match := _WHOLE.fullmatch(text)):
+        elif kind == "number" and (match := WHOLE.fullmatch(text)):
             unsigned, suffix = match[2] or match[5] or "", match[3] or match[4]
             out[at] = f"{match[1]}{unsigned}{suffix}{suffix}"
         elif kind == "text" and has_formats:

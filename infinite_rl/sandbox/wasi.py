@@ -1,7 +1,7 @@
 """The system of a compiled program: WASI's first preview, with standard streams, a clock and files.
 
-The files are in memory and read-only, in one folder. A request for anything else is answered with
-an error, so nothing of the host is reachable.
+The files are in memory and read-only, in one folder, but for one that a compiler writes. A request
+for anything else is answered with an error, so nothing of the host is reachable.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import struct
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from ..instance import HostFunction, OutOfBounds
-from ..runtimes import Limits, RunClock
+from .instance import HostFunction, OutOfBounds
+from .runtimes import Limits, RunClock
 
 _OK, _BAD_FD, _INVALID, _NO_ENTRY, _NOT_OFFERED, _NOT_SEEKABLE, _DENIED = 0, 8, 28, 44, 52, 70, 76
 _DIRECTORY, _REGULAR = 3, 4  # file types
 _FOLDER_FD = 3
 _MAX_RANDOM, _MAX_PIECES = 65536, 1024
+_MOST_PRODUCED = 32 * 2**20
 _ALL_RIGHTS = 2**64 - 1
 
 
@@ -40,12 +41,15 @@ class Memory(Protocol):
 class _File:
     """An open file, or standard input: bytes, and the place of the next one."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes | bytearray) -> None:
         self.data, self.at = data, 0
 
 
 class System:
-    """What one program sees of a system. The `on_` methods are WASI's functions."""
+    """What one program sees of a system. The `on_` methods are WASI's functions.
+
+    `output` names the file that it may write; what it wrote there is in `produced`.
+    """
 
     memory: Memory
 
@@ -55,6 +59,7 @@ class System:
         limits: Limits,
         arguments: tuple[str, ...] = ("program",),
         files: Mapping[str, bytes] | None = None,
+        output: str = "",
     ) -> None:
         self._arguments = [each.encode() + b"\0" for each in arguments]
         self._files = dict(files or {})
@@ -62,6 +67,7 @@ class System:
         self._next = _FOLDER_FD + 1
         self._limits, self._room = limits, limits.output_chars
         self.written: dict[int, list[bytes]] = {1: [], 2: []}
+        self._output, self.produced = output, bytearray()
         self._random = random.Random(limits.seed) if limits.seed is not None else None
         self._system_random = random.SystemRandom()
         self._clock = RunClock(limits)
@@ -113,9 +119,12 @@ class System:
     # --- streams and files ------------------------------------------------------------------------
 
     def on_fd_write(self, number: int, pieces: int, count: int, result: int) -> int:
-        if number not in self.written:
+        file = self._open.get(number)
+        if number not in self.written and (file is None or file.data is not self.produced):
             return _BAD_FD
         data = b"".join(self._pieces(pieces, count))
+        if file is not None:
+            return self._produce(file, data) or self._number(result, len(data))
         if len(data) > self._room:
             self.written[number].append(data[: self._room])
             raise Stopped(0, is_output=True)
@@ -123,12 +132,20 @@ class System:
         self.written[number].append(data)
         return self._number(result, len(data))
 
+    def _produce(self, file: _File, data: bytes) -> int:
+        end = file.at + len(data)
+        if file.at > len(self.produced) or end > _MOST_PRODUCED:
+            return _INVALID
+        self.produced[file.at : end] = data
+        file.at = end
+        return _OK
+
     def on_fd_read(self, number: int, pieces: int, count: int, result: int) -> int:
         file, total = self._open.get(number), 0
         if file is None:
             return _BAD_FD
         for address, size in self._vectors(pieces, count):
-            data = file.data[file.at : file.at + size]
+            data = bytes(file.data[file.at : file.at + size])
             self.memory.write(address, data)
             file.at += len(data)
             total += len(data)
@@ -199,12 +216,13 @@ class System:
         result: int,
     ) -> int:
         name = self.memory.read(address, size).decode("utf-8", "replace").removeprefix("./")
-        if folder != _FOLDER_FD or name not in self._files or flags:
+        writes = flags != 0 and name == self._output != ""
+        if folder != _FOLDER_FD or not (writes or name in self._files) or (flags and not writes):
             return _DENIED if flags else _NO_ENTRY
         if len(self._open) >= _MAX_PIECES:
             return _DENIED
         number, self._next = self._next, self._next + 1
-        self._open[number] = _File(self._files[name])
+        self._open[number] = _File(self.produced if writes else self._files[name])
         return self._number(result, number)
 
     # --- the memory -------------------------------------------------------------------------------
