@@ -44,6 +44,7 @@ LANGUAGES: Mapping[str, str] = {
     "typescript": "benchmarks.parity_scripts:typescript",
     "sql": "benchmarks.parity_sql:parity",
     "cpp": "benchmarks.parity_cpp:parity",
+    "c": "benchmarks.parity_c:parity",
 }
 
 _WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)

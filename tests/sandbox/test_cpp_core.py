@@ -111,3 +111,20 @@ def test_the_compiler_has_no_environment_and_limits(
     assert loop.code < 0
     large = cage.run_caged(["/bin/sh", "-c", "yes > file"], [], work, seconds=10)
     assert large.code != 0 and (work / "file").stat().st_size <= 64 * 2**20
+
+
+def test_a_compiler_writes_one_file_and_no_other() -> None:
+    made = System(b"", Limits(), files={"a": b"text"}, output="out")
+    made.memory = memory = Bytes()
+    memory.write(0, b"outa")
+    assert made.on_path_open(3, 0, 0, 3, 9, 0, 0, 0, 512) == 0
+    assert made.on_path_open(3, 0, 3, 1, 9, 0, 0, 0, 516) != 0
+    number = int.from_bytes(memory.read(512, 4), "little")
+    memory.write(100, (0).to_bytes(4, "little") + (3).to_bytes(4, "little"))
+    assert made.on_fd_write(number, 100, 1, 520) == 0
+    assert made.on_fd_seek(number, 1, 0, 528) == 0
+    assert made.on_fd_write(number, 100, 1, 520) == 0
+    assert made.produced == b"oout"
+    assert made.on_fd_seek(number, 2**40, 0, 528) == 0
+    assert made.on_fd_write(number, 100, 1, 520) != 0  # not behind a gap
+    assert made.text(1) == "" and System(b"", Limits()).produced == b""
