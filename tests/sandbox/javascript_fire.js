@@ -38,8 +38,8 @@ for (const name of Object.getOwnPropertyNames(globalThis)) {
 }
 const call = f;
 // Errors of the language: of what the tests do with an object that is a proxy, or converts oddly.
-const allowed = /^the other side sent what has no meaning$|^proxy: |^toPrimitive$|^Class constructor|^not a |^Maximum call stack/;
-const byLanguage = /^ +at (?:primitive|deepEqual) \(node:internal|^ +at [^\n]*native\)\n(?: +at [^\n]*native\)\n)* +at (?:primitive|deepEqual) /;
+const allowed = /^the other side sent what has no meaning$|^proxy: |^toPrimitive$|^Class constructor|^must be called with new$|^not a |^Maximum call stack/;
+const byLanguage = /^ +at (?:primitive|deepEqual) \(node:internal|^ +at [^\n]*native\)\n(?: +at [^\n]*native\)\n)* +at (?:primitive|deepEqual|performed) /;
 const stackOf = Object.getOwnPropertyDescriptor(Error.prototype, 'stack').get;
 const ownOf = (error, key) => Object.getOwnPropertyDescriptor(error, key)?.value;
 function check(error) {
