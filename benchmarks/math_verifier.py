@@ -1,10 +1,11 @@
 """How fast the math verdict is, next to Math-Verify on the same pairs in the same run.
 
-    python -m benchmarks.math_verifier [--pairs FILE] [--sample N] [--batch N]
+    python -m benchmarks.math_verifier [--pairs FILE] [--sample N] [--batch N] [--data FOLDER]
 
 The pairs are the labelled ones of the tests, plus plain integers and what stands in a box after
 some prose. The batch is a random sample (seeded) of the integers and of all labelled pairs, each
-answer in a box after prose, and both sides judge all of it. Math-Verify is optional:
+answer in a box after prose, and both sides judge all of it. With `--data` there are long outputs,
+too: composed of solutions of MATH-500 in `math500/test.jsonl`. Math-Verify is optional:
 `pip install infinite-rl[math-verify]`; without it only our own column is printed.
 
 All times are CPU times of this process and its children, those that still run and what these have
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import logging
 import os
 import platform
@@ -70,6 +72,24 @@ def boxed(pairs: Sequence[Pair]) -> list[Pair]:
         (one if _MARKED.search(one) else rf"{PROSE}So the answer is $\boxed{{{one}}}$.", other)
         for one, other in pairs
     ]
+
+
+def long_outputs(folder: Path, count: int = 200, parts: int = 12) -> list[Pair]:
+    """Outputs as long as those of a model that reasons, a third of them wrong.
+
+    A solution of MATH-500 stands at the end; before it are `parts` others in think tags, with the
+    sentences between them that such a model writes. Half of these show their boxes.
+    """
+    lines = (folder / "math500" / "test.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if r"\boxed" in row["solution"]]
+    source, pairs = random.Random(11), []
+    for index, row in enumerate(rows[:count]):
+        chosen = [other["solution"] for other in source.sample(rows, parts)]
+        plain = [text.replace(r"\boxed", "") if n % 2 else text for n, text in enumerate(chosen)]
+        think = "\n\nWait, let me try this in another way. ".join(plain)
+        gold = rows[index - 1 if index % 3 == 0 else index]["answer"]
+        pairs.append((f"<think>\n{think}\n</think>\n\n{row['solution']}", gold))
+    return pairs
 
 
 def mixed(pairs: Sequence[Pair]) -> list[Pair]:
@@ -251,6 +271,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=Path, default=PAIRS, help="a table of labelled pairs")
     parser.add_argument("--sample", type=int, default=200, help="single pairs for Math-Verify")
     parser.add_argument("--batch", type=int, default=4096, help="pairs of the mixed batch")
+    parser.add_argument("--data", type=Path, help="holds math500/test.jsonl, for long outputs")
     options = parser.parse_args()
     table = labelled(options.pairs)
     pairs = [pair.sides for pair in table]
@@ -262,7 +283,10 @@ def main() -> None:
     names = ["Infinite RL"] + ([] if other is None else [f"MV {version('math-verify')}"])
     print(row("", names))
     print(row("", ["-" * 12] * len(names)).replace(" ", "-"))
-    for name, singles in (("integer", integers(500)), ("mixed pair", mixed(pairs))):
+    kinds = [("integer", integers(500)), ("mixed pair", mixed(pairs))]
+    if options.data:
+        kinds.append(("long output", long_outputs(options.data)))
+    for name, singles in kinds:
         for figure, values in spread(judges, singles, options.sample).items():
             print(row(f"{name}, {figure}, us", [f"{value:,.0f}" for value in values]))
     mixture = batch(pairs, options.batch)
