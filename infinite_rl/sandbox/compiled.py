@@ -116,14 +116,20 @@ def load_program(
     if folder is not None and (cached := _find(folder, key, engine)):
         return cached
     try:
-        module = Module(engine, make())
+        compiled = compile_module(make(), code)
     except WasmtimeError as error:
         raise SandboxError(f"{name} cannot be compiled: {error}") from error
     if folder is not None:
         with _locked(folder, name):
-            _store(folder, source, code, module.serialize())
+            _store(folder, source, code, compiled)
             _remove_oldest(folder, name, most)
-    return module
+    return Module.deserialize(engine, compiled)
+
+
+def compile_module(wasm: bytes, code: Code) -> bytearray:
+    """Return native code, for `Module.deserialize`. Raises `WasmtimeError`."""
+    # The compiler's threads do not survive a fork: a forked child would wait for them forever.
+    return Module(Engine(config_of(code, parallel=os.getpid() == _BORN)), wasm).serialize()
 
 
 def is_compiled(runtime: Runtime, code: Code = Code.OPTIMISED) -> bool:
@@ -239,10 +245,8 @@ def _compile(source: _Source, code: Code) -> bytearray:
     # A warning, since warnings are shown without any logging setup, and the wait is long.
     wait = "a few seconds" if code is Code.BASELINE else "up to a minute"
     logger.warning("compiling %s for this machine, once; this takes %s", path.name, wait)
-    # The compiler's threads do not survive a fork: a forked child would wait for them forever.
-    engine = Engine(config_of(code, parallel=os.getpid() == _BORN))
     try:
-        return Module(engine, wasm).serialize()
+        return compile_module(wasm, code)
     except WasmtimeError as error:
         raise SandboxError(f"{path.name} cannot be compiled: {error}") from error
 

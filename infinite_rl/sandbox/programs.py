@@ -6,6 +6,7 @@ system of `cpp/wasi.py`, and how it ended.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -73,6 +74,10 @@ class CompiledGuest(ABC):
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[str, Code], Compiled] = OrderedDict()
+        self._unlock()
+        os.register_at_fork(after_in_child=self._unlock)  # another thread may hold the lock
+
+    def _unlock(self) -> None:
         self._compiling = threading.Lock()
 
     def run(self, program: Program, limits: Limits) -> Execution:

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ from optional import needs_c
 from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.sandbox.c import guest
 from infinite_rl.sandbox.executor import RewardExecutor
-from infinite_rl.sandbox.runtimes import Limits
+from infinite_rl.sandbox.runtimes import Limits, load_guest, runtime_named
 from infinite_rl.types import Execution
 
 pytestmark = needs_c
@@ -222,6 +225,21 @@ def test_a_row_is_judged_and_what_cannot_be_judged_here_is_unscored() -> None:
 def test_a_message_names_the_line_of_the_program_and_nothing_else() -> None:
     ran = run("int main(void) {\n  long x = 1;\n  return y;\n}")
     assert ran.stderr == "SyntaxError: line 3: 'y' undeclared\n"
+
+
+def test_threads_and_a_forked_process_compile_at_the_same_time(tmp_path: Path) -> None:
+    codes = [f'#include <stdio.h>\nint main() {{ puts("{tmp_path.name}{n}"); }}' for n in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        outputs = [ran.stdout for ran in pool.map(run, codes)]
+    assert outputs == [f"{tmp_path.name}{n}\n" for n in range(8)]
+    shared = load_guest(runtime_named("c"))
+    assert isinstance(shared, guest.CGuest)
+    with shared._compiling:  # as if a thread were compiling
+        child = os.fork()
+        if child == 0:
+            signal.alarm(30)
+            os._exit(0 if run("int main() { return 7; }").exit_code == 7 else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_a_program_is_compiled_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from wasmtime import Module
 
-from ..compiled import load_program
+from ..compiled import compile_module, load_program
 from ..engine import Code, engine_for
 from ..programs import (
     MOST_ON_DISK,
@@ -53,7 +53,8 @@ class CppGuest(CompiledGuest):
         try:
             module = load_program("cpp-program", digest, engine_code, make, MOST_ON_DISK)
         except _Narrow as narrow:  # not for the cache, which does not know it
-            module = Module(engine_for(engine_code), narrow.wasm)
+            compiled = compile_module(narrow.wasm, engine_code)
+            module = Module.deserialize(engine_for(engine_code), compiled)
             doubt = doubt or "long has 32 bits here and 64 natively"
         except DoesNotCompile as fault:
             return Compiled(None, f"SyntaxError: {fault}", source.absence(code))
