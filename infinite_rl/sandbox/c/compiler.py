@@ -21,7 +21,7 @@ from ..compiled import load_program
 from ..engine import Code, deadline, engine_for, fresh_store, shielded
 from ..instance import HostFunction, OutOfBounds, Prepared
 from ..programs import CompilerLimit, DoesNotCompile, SystemInstance
-from ..runtimes import Limits, runtime_file, runtime_named
+from ..runtimes import Limits, runtime_named
 from ..wasi import Stopped, System, host_function
 
 _COMPILER = "tcc/tcc-shellsim.wasm"  # files of the wheel; each program is linked with the other
@@ -66,9 +66,8 @@ class Compiler(NamedTuple):
 
 @lru_cache(maxsize=1)
 def compiler() -> Compiler:
-    """Return the compiler, whose own code is compiled once a machine. Raises `RuntimeMissing`."""
+    """Return the compiler, whose own code is compiled once a machine; the extra is installed."""
     runtime = runtime_named("c")
-    runtime_file(runtime)
     spec = find_spec(runtime.package)
     assert spec and spec.submodule_search_locations
     folder = Path(spec.submodule_search_locations[0], "_assets")

@@ -19,7 +19,7 @@ from ..programs import (
     Ended,
     prepared_program,
 )
-from ..runtimes import Limits
+from ..runtimes import Limits, runtime_file, runtime_named
 from . import source
 from .compiler import Undefined, Unsupported, compile_program, compiler
 
@@ -31,6 +31,7 @@ class CGuest(CompiledGuest):
 
     def __init__(self) -> None:
         super().__init__()
+        runtime_file(runtime_named("c"))
         self._recipe = compiler().digest
 
     def _digest(self, code: str, headers: Mapping[str, str]) -> str:
