@@ -184,7 +184,7 @@ FIRE = Path(__file__).with_name("javascript_fire.js").read_text(encoding="utf-8"
 # Why a promise of the tests was rejected: by the engine, for what is no fault of theirs.
 FAULTY = re.compile(
     r"Error: FAULT|(Type|Syntax|Reference|Internal)Error: "
-    r"(?!given|not an? |proxy: |promise self|class con|must be |Cannot read|Cannot conv|toPrimitive)"
+    r"(?!given|not an? |proxy: |promise self|class con|must be |Cannot (?:read|conv)|toPrimitive)"
 )
 
 
