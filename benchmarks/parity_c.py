@@ -42,7 +42,12 @@ def parity() -> Parity:
     if shutil.which("gcc") is None:
         raise UsageError("gcc is not installed")
     return Parity(
-        "gcc -O2 -std=gnu17", programs, _ours, _native, lambda each: str(each.kind), _is_unscored
+        "gcc -O2 -fwrapv -std=gnu17",
+        programs,
+        _ours,
+        _native,
+        lambda each: str(each.kind),
+        _is_unscored,
     )
 
 
@@ -167,6 +172,6 @@ def _binary(code: str) -> str:
     path = Path(_SCRATCH.name, f"program{len(list(Path(_SCRATCH.name).iterdir()))}")
     source = path.with_suffix(".c")
     source.write_text(code, encoding="utf-8")
-    command = ["gcc", "-O2", "-w", "-std=gnu17", str(source), "-o", str(path), "-lm"]
+    command = ["gcc", "-O2", "-w", "-fwrapv", "-std=gnu17", str(source), "-o", str(path), "-lm"]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     return str(path)
