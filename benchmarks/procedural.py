@@ -63,7 +63,7 @@ def main(rows: int) -> None:
         f"{'task':<11}{'family':<13}{'rows':>6}{'skeletons':>11}{'prompts/1000':>15}"
         f"{'prompt':>9}{'response':>10}{'ms/row':>8}"
     )
-    for task in ("math", "python", "javascript"):
+    for task in ("math", "python", "javascript", "sql"):
         total = 0
         for family in families(task):
             text, skeletons = line(task, family, rows)

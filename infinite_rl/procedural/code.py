@@ -105,7 +105,7 @@ class CodingTask:
 
 @dataclass(frozen=True)
 class Dialect:
-    """What differs between the two languages."""
+    """What differs between the languages."""
 
     title: str
     key: str  # its field of a row
@@ -115,12 +115,13 @@ class Dialect:
     helper_gap: str
 
 
-PYTHON, JAVASCRIPT = "python", "javascript"
+PYTHON, JAVASCRIPT, SQL = "python", "javascript", "sql"
 DIALECTS = {
     PYTHON: Dialect("Python", "py", "None", "#", "assert {} == {}", "\n\n\n"),
     JAVASCRIPT: Dialect(
         "JavaScript", "js", "null", "//", "require('assert').deepStrictEqual({}, {});", "\n\n"
     ),
+    SQL: Dialect("SQL", "sql", "NULL", "--", "", ""),
 }
 
 

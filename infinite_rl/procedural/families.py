@@ -10,16 +10,17 @@ from importlib import import_module
 from ..errors import ProviderRefused, UsageError, nearest, shown
 from ..layout import render
 from ..types import Completion, TaskType
-from .code import DIALECTS, CodingTask, has_discriminating_inputs
+from .code import DIALECTS, SQL, CodingTask, has_discriminating_inputs
 from .code_prompt import write_problem
 from .draw import Draw
+from .sql import write_query
 from .templates import Kinds, Problem, write
 
 LEVELS = (1, 2, 3, 4, 5)
 
 # A family is a word: its module is `math_WORD`, which has the kinds of problem at each level (one
-# is drawn; of a tuple of kinds, one again), or `code_WORD`, whose `make` draws a task of a level
-# among its `LEVELS`, by default 1 to 3.
+# is drawn; of a tuple of kinds, one again), or `code_WORD` or `sql_WORD`, whose `make` draws a task
+# of a level among its `LEVELS`, by default 1 to 3.
 MATH: Mapping[str, Kinds] = {
     name: import_module(f".math_{name}", __package__).KINDS
     for name in (
@@ -42,12 +43,15 @@ CODING: Mapping[str, Callable[[Draw, int], CodingTask]] = {
         *("fillings", "networks", "projects", "programs", "elections"),
     )
 }
+QUERIES: Mapping[str, Callable[[Draw, int], CodingTask]] = {
+    name: import_module(f".sql_{name}", __package__).make for name in ("orders", "staff", "visits")
+}
 TASKS = ("math", *DIALECTS)
 
 
 def families(task: str, level: int | None = None) -> tuple[str, ...]:
     """The names of the families of a task; of those that have a level if there is one."""
-    names = tuple(MATH if task == "math" else CODING)
+    names = tuple({"math": MATH, SQL: QUERIES}.get(task, CODING))
     return tuple(name for name in names if level is None or level in family_levels(task, name))
 
 
@@ -55,7 +59,8 @@ def family_levels(task: str, family: str) -> tuple[int, ...]:
     """The levels of a family, a subset of `LEVELS`."""
     if task == "math":
         return tuple(MATH[family])
-    return tuple(getattr(import_module(f".code_{family}", __package__), "LEVELS", (1, 2, 3)))
+    module = f".{'sql' if task == SQL else 'code'}_{family}"
+    return tuple(getattr(import_module(module, __package__), "LEVELS", (1, 2, 3)))
 
 
 def levels_of(level: int | str | Sequence[int] | None) -> tuple[int, ...] | None:
@@ -82,12 +87,12 @@ def check_families(
     chosen: Sequence[str], tasks: Iterable[str] = (), levels: Sequence[int] = ()
 ) -> None:
     """Raise UsageError for an unknown family, or a task or its level that no chosen family has."""
-    names = {*MATH, *CODING}
+    names = {*MATH, *CODING, *QUERIES}
     for name in chosen:
         if name not in names:
             raise UsageError(
                 f"unknown family {shown(name)}{nearest(name, names)}; known for math: "
-                f"{', '.join(MATH)}; for coding: {', '.join(CODING)}"
+                f"{', '.join(MATH)}; for coding: {', '.join(CODING)}; for sql: {', '.join(QUERIES)}"
             )
     for task in (task for task in tasks if task in TASKS):
         if chosen and not set(families(task)) & set(chosen):
@@ -131,7 +136,7 @@ def _draw_level_and_family(
 def make_problem(
     task: str, seed: int, level: int | None = None, family: str | None = None
 ) -> Problem:
-    """Make the problem of a task ("math", "python" or "javascript") from a seed.
+    """Make the problem of a task ("math", "python", "javascript" or "sql") from a seed.
 
     Level and family are drawn from the seed if they are None. Raises UsageError if the family does
     not have the level.
@@ -145,14 +150,18 @@ def make_problem(
         while not callable(kind):
             kind = draw.pick(kind)
         return write(draw, level, family, kind)
-    return write_problem(draw, make_task(draw, level, family), task)
+    coding_task = make_task(draw, level, family)
+    if task == SQL:
+        return write_query(draw, coding_task)
+    return write_problem(draw, coding_task, task)
 
 
 def make_task(draw: Draw, level: int, family: str) -> CodingTask:
     """Draw a coding task whose inputs expose a constant answer and an omitted stage."""
-    task = CODING[family](draw, level)
+    make = {**CODING, **QUERIES}[family]
+    task = make(draw, level)
     while not has_discriminating_inputs(task):
-        task = CODING[family](draw, level)
+        task = make(draw, level)
     return task
 
 

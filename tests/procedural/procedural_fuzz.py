@@ -2,7 +2,8 @@
 
 A coding row runs its reference solution in the sandbox, on its own inputs and on wider ones, and
 the oracle of `procedural_tasks` on all of them. A mathematical row has its answer derived again by
-`procedural_answers`. One line for each task, family and level; exit code 1 for a disagreement.
+`procedural_answers`, and the query of a row of SQL runs on its databases beside the oracle of
+`procedural_queries`. One line for each task, family and level; exit code 1 for a disagreement.
 """
 
 import argparse
@@ -20,6 +21,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from procedural_answers import agrees
+from procedural_queries import disagreements
 from procedural_stages import Unread
 from procedural_tasks import solver, wide_inputs
 
@@ -32,7 +34,7 @@ from infinite_rl.sandbox.executor import RewardExecutor
 
 LANGUAGES = ("python", "javascript")
 WIDER = 16  # inputs of a coding row beside its own
-CODING, MATH = 180, 500  # rows of each task, family and level
+CODING, MATH, SQL = 180, 500, 700  # rows of each task, family and level
 AT_ONCE = 40  # coding tasks in one run of a sandbox
 
 # Both drivers read [{code, name, kinds, inputs}] and print the results of each, or what went wrong.
@@ -158,9 +160,17 @@ def math_rows(family: str, level: int, count: int, first: int = 0) -> list[Tally
     return [tally]
 
 
-def all_rows(coding: int, math: int) -> Iterator[Tally]:
+def query_rows(family: str, level: int, count: int) -> Tally:
+    """`count` tasks of SQL; `inputs` counts the databases."""
+    databases, seconds, wrong = disagreements(family, level, range(count))
+    return Tally("sql", family, level, count, databases, seconds, wrong)
+
+
+def all_rows(coding: int, math: int, sql: int = SQL) -> Iterator[Tally]:
     """So many rows of every task, family and level; a coding row takes far longer."""
     for level in LEVELS:
+        for family in families("sql", level) if sql else ():
+            yield query_rows(family, level, sql)
         for family in families("math", level):
             yield from math_rows(family, level, math)
         for family in families("python", level):
@@ -187,13 +197,13 @@ def page(tallies: Sequence[Tally]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name, rows in (("--coding", CODING), ("--math", MATH)):
+    for name, rows in (("--coding", CODING), ("--math", MATH), ("--sql", SQL)):
         text = f"rows of each {name[2:]} task, family and level (default: {rows})"
         parser.add_argument(name, type=int, default=rows, help=text)
     parser.add_argument("-o", "--out", type=Path, help="write the page here, too")
     args = parser.parse_args()
     tallies: list[Tally] = []
-    for tally in all_rows(args.coding, args.math):
+    for tally in all_rows(args.coding, args.math, args.sql):
         tallies.append(tally)
         print(tally.line(), *tally.disagreements[:3], sep="\n", flush=True)
     if args.out:

@@ -15,6 +15,7 @@ from infinite_rl.procedural import ProceduralProvider, make_problem
 from infinite_rl.procedural.families import (
     CODING,
     MATH,
+    QUERIES,
     draw_level_and_family,
     families,
     family_levels,
@@ -60,7 +61,7 @@ def test_the_chosen_levels_and_families_are_all_that_is_made() -> None:
 
 
 def test_a_family_is_drawn_for_the_levels_that_it_has_only() -> None:
-    for task in ("math", "python"):
+    for task in ("math", "python", "sql"):
         for level in sorted({n for name in families(task) for n in family_levels(task, name)}):
             drawn = {draw_level_and_family(task, seed, [level])[1] for seed in range(400)}
             assert drawn == set(families(task, level))
@@ -199,3 +200,4 @@ def test_the_documentation_lists_every_family() -> None:
     lines = {line.split("|")[1].strip(): line for line in page.splitlines() if "| `" in line}
     assert all(f"`{name}`" in lines["math"] for name in MATH)
     assert all(f"`{name}`" in lines["coding"] for name in CODING)
+    assert all(f"`{name}`" in lines["sql"] for name in QUERIES)
