@@ -25,6 +25,12 @@ READS_A_FILE = [
     'R"(/*)";\n#include "/etc/hostname"',
     '/*#include <vector>*/ #include "/etc/hostname"',
     '// #include <vector> \\\n#include "/etc/hostname"',
+    '/*\n// */ #include "/etc/hostname"',
+    '// a\n#include "/etc/hostname"',
+    '#include \\\n// a\n"/etc/hostname"',
+    '// a\r#include "/etc/hostname"',
+    'R"(\n// \\\n)";\n#include "/etc/hostname"',
+    '/* \\\n// \\\n*/\n#include "/etc/hostname"',
     '#define PLACE "/etc/hostname"\n#include PLACE',
     '#include_next "/etc/hostname"',
     '#import "/etc/hostname"',
@@ -58,6 +64,8 @@ def test_without_a_namespace_no_token_is_pasted() -> None:
 
 USUAL = """
 #pragma once
+// #include "/home/me/debug.h"
+  //#include "../lib/all.h"
 #pragma GCC optimize("O3,unroll-loops")
 #pragma comment(linker, "/STACK:256000000")
 #include <bits/stdc++.h>

@@ -4,7 +4,7 @@
 becomes `long long`, with its suffixes, formats and functions: `widened` keeps every line. What that
 does not reach is told by `doubt`. `refusal` keeps from the compiler whatever reads a file by its
 path. It looks for directives in the whole text, also inside comments and literals, since a reader
-of comments and literals could be led astray.
+of comments and literals could be led astray; only lines that begin with // are left out.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ _SPLICE = re.compile(r"\\[ \t\v\f]*(?:\r\n|\n|\r)")
 _READS = re.compile(
     r"(?:\#|%:)\s*(?:(include_next|include|import|embed|line|pragma)\b\s*|(/\*))(?=([^\n]{0,300}))"
 )
+# A line that is a comment, or inside a literal or comment that it does not end: no directive.
+_COMMENT_LINE = re.compile(r"(?:(?<=[\n\r])|^)[ \t\v\f]*//(?:(?!\*/)[^\n\r\\])*(?=[\n\r]|\Z)")
 _PLACE = re.compile(r'<(?!/)[\w+./-]+>|"(?![/.])[\w+.-]+"')
 _PRAGMA = re.compile(r"(?:once|GCC|omp|unroll|pack|warning|comment\s*\(\s*linker|STDC|region)\b")
 _WORDS = re.compile(
@@ -32,10 +34,10 @@ def refusal(code: str, *, is_caged: bool) -> str:
 
     Without a cage of its own it may not paste tokens either, which could make such words.
     """
-    code = _SPLICE.sub("", code)
+    directives, code = _SPLICE.sub("", _COMMENT_LINE.sub("", code)), _SPLICE.sub("", code)
     if _CONTROLS.search(code):
         return "the program has control characters"
-    for directive, comment, rest in _READS.findall(code):
+    for directive, comment, rest in _READS.findall(directives):
         if comment:
             return "the program may not have a comment inside of a directive"
         if directive == "pragma":
