@@ -7,7 +7,6 @@ once a machine; its time, over that of CPython on a server of 2023, is kept in t
 from __future__ import annotations
 
 import logging
-import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -41,16 +40,20 @@ logger = logging.getLogger(__name__)
 def time_factor() -> float:
     """Return by what the time limits of native programs are multiplied here: 1 or more.
 
-    Processor time, the least of five runs: other load does not count. Raises `RuntimeMissing`.
+    Processor time of its thread, the least of five runs: other load does not count.
+
+    Raises `RuntimeMissing`.
     """
     import hashlib  # slow to load, like the engine; rows without limits need none of them
     import platform
     from importlib.metadata import version
 
     from .compiled import is_compiled
+    from .python.guest import PythonGuest
 
     runtime = runtime_named("python")
     guest = load_guest(runtime)
+    assert isinstance(guest, PythonGuest)
     parts = recorded_hash(runtime), version("wasmtime"), platform.machine(), _processor(), _PROGRAM
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
     path = None
@@ -58,12 +61,8 @@ def time_factor() -> float:
         path = cache_folder() / f"time-factor-{key}.txt"
         with suppress(ValueError):
             return _bounded(float(path.read_text(encoding="ascii")))
-    times = []
-    for _ in range(_RUNS):
-        started = time.process_time()
-        guest.run(Program(_PROGRAM), Limits(timeout_s=60))
-        times.append(time.process_time() - started)
-    factor = _bounded(min(times) / _NATIVE_S)
+    program, limits = Program(_PROGRAM), Limits(timeout_s=60)
+    factor = _bounded(min(guest.cpu_seconds(program, limits) for _ in range(_RUNS)) / _NATIVE_S)
     logger.info("time limits of native programs are multiplied by %s here", factor)
     if path and is_compiled(runtime):  # else the code that ran is the slower one
         with suppress(OSError):

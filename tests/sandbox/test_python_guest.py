@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from infinite_rl.sandbox.executor import RewardExecutor
+from infinite_rl.sandbox.python.guest import PythonGuest
+from infinite_rl.sandbox.runtimes import Limits
+from infinite_rl.types import Program
 from tests.support.labelled import Tables
 from tests.support.sandbox_runs import Block, check, groups_of
 
@@ -18,6 +23,25 @@ EXECUTOR = RewardExecutor()
 @groups_of(Path(__file__).with_name("python_runs.txt"))
 def test_programs_end_as_their_blocks_say(blocks: list[Block]) -> None:
     check(blocks)
+
+
+def test_the_processor_time_of_a_run_leaves_out_other_threads() -> None:
+    guest, is_over, used = PythonGuest(), threading.Event(), list[float]()
+
+    def spin() -> None:
+        while not is_over.is_set():
+            used[:] = [time.thread_time()]
+
+    guest.run(Program("1"), Limits())
+    started = time.process_time()
+    thread = threading.Thread(target=spin)
+    thread.start()
+    program, own = Program("for i in range(300_000): pass"), 0.0
+    while not used or used[0] < 0.2:  # until a busy machine has run the other thread
+        own += guest.cpu_seconds(program, Limits(timeout_s=60))
+    is_over.set()
+    thread.join()
+    assert 0 < own <= time.process_time() - started - 0.9 * used[0]
 
 
 def test_an_uncaught_exception_leaves_its_traceback() -> None:
