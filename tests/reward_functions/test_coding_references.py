@@ -283,6 +283,9 @@ def test_typescript_runs_where_nothing_says_another_language() -> None:
             score = judge(right, calls(4, args=[2]), language, fence)
             assert score.error_msg == f"the reference says {language}, and the fence typescript"
             assert score.status == "failed"
+    for fence in ("js", "javascript"):  # which is TypeScript, too
+        assert judge(DOUBLE["javascript"], typed, "typescript", fence).passed
+        assert judge("const f = (x) => 3 * x", typed, "typescript", fence).status == "failed"
 
 
 def test_code_that_is_no_typescript_fails_and_what_cannot_be_translated_is_unscored() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from infinite_rl.sandbox.executor import RewardExecutor
-from infinite_rl.sandbox.javascript.typescript import doubt_of
-from infinite_rl.types import Execution
+from infinite_rl.sandbox.javascript.typescript import TypeScriptGuest, doubt_of
+from infinite_rl.sandbox.runtimes import Limits
+from infinite_rl.types import Execution, Program
 
 # What node prints for what `tsc` emits (TypeScript 6.0.3, target ES2022, assigned fields).
 FEATURES = [
@@ -97,6 +98,20 @@ def test_a_program_cannot_change_how_its_tests_are_stripped() -> None:
     code = "String.prototype.charCodeAt = () => 0; JSON.parse = () => []; export const f = () => 1"
     (test,) = run(code, tests=["const x: number = f(); if (x !== 2) throw new Error('x')"]).tests
     assert not test.passed
+
+
+def test_a_program_is_stripped_again_if_the_time_was_short() -> None:
+    guest, program = TypeScriptGuest(), Program("let x: number = 1;\n" * 4000)
+    assert guest.run(program, Limits(timeout_s=0.01)).status == "timeout"
+    assert guest._kept.cache_info().currsize == 0
+    assert guest.run(program, Limits(timeout_s=60)).exit_code == 1  # it declares x twice
+    assert guest._kept.cache_info().currsize == 1
+
+
+def test_a_program_runs_in_strict_mode_as_compiled_ones_do() -> None:
+    code = "const x: readonly number[] = Object.freeze([]);\n(x as number[])[0] = 1;"
+    assert "TypeError" in run(code).stderr
+    assert run("(function (this: any) { console.log(typeof this) })()").stdout == "undefined\n"
 
 
 def test_with_fuel_the_same_program_takes_the_same() -> None:

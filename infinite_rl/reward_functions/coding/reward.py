@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import UsageError
 from ...layout import ANSWER_TAG
 from ...sandbox.executor import MIN_BATCH, RewardExecutor
-from ...sandbox.runtimes import RUNTIMES, language_of
+from ...sandbox.runtimes import RUNTIMES, language_of, language_of_tests
 from ...types import RewardFunctionScore, Sample, ScoreStatus
 from ...workers.pool import Lost, default_count, in_workers
 from .. import REWARDS
@@ -92,10 +92,11 @@ class CodingRewardFunction(RewardFunction):
     are the same, `correctness_score` is less.
 
     The language of the program is the reference's; else the one that the call or the row names,
-    else that of `set_language`. A fence that names another language is a failed answer. Without any
-    of these, the fence's language decides, else it is Python; a fence in a language other than that
-    of the tests or calls is a failed answer, too. The tests of a program in TypeScript may be
-    JavaScript; a program in C++ is judged by what it prints.
+    else that of `set_language`. A fence that names another language is a failed answer, except for
+    JavaScript as an answer in TypeScript. Without any of these, the fence's language decides, else
+    it is Python; a fence in a language other than that of the tests or calls is a failed answer,
+    too. The tests of a program in TypeScript may be JavaScript; a program in C++ is judged by what
+    it prints.
 
     `executor` runs the programs; by default it is a `RewardExecutor`.
     """
@@ -262,7 +263,9 @@ class CodingRewardFunction(RewardFunction):
             reference = in_language(reference, self.language)  # not in the language of a fence
         if stated:
             reference = in_language(reference, stated)
-            if label and label != stated and language_of(stated):
+            # JavaScript is TypeScript too.
+            is_stated = label in ("", stated, language_of_tests(stated))
+            if not is_stated and language_of(stated):
                 return rejected(f"the reference says {stated}, and the fence {label}")
             return judge.verdict(submission, reference, stated)
         language = label or self.language

@@ -16,6 +16,7 @@ from .guest import JavaScriptGuest
 from .tokens import TokenTree
 
 _CACHED, _CACHED_CHARS = 128, 100_000  # groups of texts, and the characters of each
+_STRICT = '"use strict";'  # as the compiler of TypeScript 6 writes it by default
 _MENTIONED = re.compile(
     r"@\s*[\w($]|\bstatic\s*\{|\b(?:namespace|module|accessor)\b|\b(?:import|export)\b[^;]*="
 )
@@ -42,8 +43,12 @@ class TypeScriptGuest:
         texts = (program.code, program.setup, *tests)
         is_short = sum(map(len, texts)) < _CACHED_CHARS
         stripped = (self._kept if is_short else self._guest.strip_types)(texts, limits)
-        if not isinstance(stripped, Execution):
+        if isinstance(stripped, Execution):
+            if stripped.status == "timeout":  # the machine may have been busy
+                self._kept.cache_clear()
+        else:
             code, setup, *tests_ = stripped
+            code = code if code.startswith("#!") else _STRICT + code
             plain = replace(program, code=code, setup=setup, tests=tuple(tests_) or program.tests)
             stripped = self._guest.run(plain, limits)
         return replace(stripped, doubt=doubt_of(program.code))
