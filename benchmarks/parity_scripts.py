@@ -2,7 +2,7 @@
 
 Programs of three origins: answers to procedural tasks, called with their tests' arguments; pieces
 of `parity_typescript.txt`, one or several, for JavaScript after the typescript package has removed
-their types; and programs that the grammar of `fuzz.py` writes. TypeScript and the pieces need
+their types; and, for Python, programs that the grammar of `fuzz.py` writes. TypeScript and the pieces need
 `npm install typescript@6.0.3` in the folder where this runs. In a piece "#" becomes a number unless
 a name follows, "@" the end of a name, "§" is "@"; "// alone" keeps it from programs of several.
 """
@@ -45,10 +45,11 @@ _SCRATCH = tempfile.TemporaryDirectory(prefix="parity-scripts-")
 
 
 class Written(NamedTuple):
-    """A program and its origin."""
+    """A program, its origin and its input."""
 
     code: str
     kind: str
+    stdin: str = STDIN
 
     def __str__(self) -> str:
         return self.code
@@ -90,8 +91,10 @@ def from_tasks(language: str, count: int, seed: int) -> list[Written]:
     for number in range(count):
         problem = make_problem(language, seed + number, family=names[number % len(names)])
         (block,) = code_blocks(problem.response)
-        shown = map(_SHOWN[language], json.loads(problem.answer).get("tests", []))
-        programs.append(Written("\n".join([block.code, *shown]), "answers to tasks"))
+        answer = json.loads(problem.answer)
+        stdin = answer["cases"][0]["input"] if "cases" in answer else STDIN
+        code = "\n".join([block.code, *map(_SHOWN[language], answer.get("tests", []))])
+        programs.append(Written(code, "answers to tasks", stdin))
     return programs
 
 
@@ -107,34 +110,26 @@ _SHOWN: dict[str, Callable[[str], str]] = {
 }
 
 
-def from_grammar(language: str, count: int, seed: int) -> list[Written]:
-    """Return programs that a grammar writes: unlike any that people write."""
-    seeds = range(seed, seed + count)
-    blocks = (fuzz.generate(language, each) for each in seeds)
-    return [Written(fuzz.source(language, each), "a grammar") for each in blocks]
-
-
 def _in_python(count: int, seed: int) -> Sequence[Written]:
     half = count // 2
-    tasks = from_tasks("python", half, seed)
-    return tasks + from_grammar("python", count - half, seed)
+    blocks = (fuzz.generate("python", each) for each in range(seed, seed + count - half))
+    grown = [Written(fuzz.source("python", each), "a grammar") for each in blocks]
+    return from_tasks("python", half, seed) + grown
 
 
 def _in_javascript(node: str, count: int, seed: int) -> Sequence[Written]:
-    third = count // 3
-    pieces = (
-        Written(_transpiled(node, code), kind)
-        for code, kind in from_pieces(count - 2 * third, seed)
-    )
-    tasks = from_tasks("javascript", third, seed)
-    return [*pieces, *tasks, *from_grammar("javascript", third, seed)]
+    half = count // 2
+    pieces = [
+        each._replace(code=_transpiled(node, each.code)) for each in from_pieces(count - half, seed)
+    ]
+    return pieces + from_tasks("javascript", half, seed)
 
 
 # --- both sides ----------------------------------------------------------------------------------
 
 
 def _ours(language: str, program: Written) -> Ended:
-    done = _EXECUTOR.execute(program.code, language, stdin=STDIN)
+    done = _EXECUTOR.execute(program.code, language, stdin=program.stdin)
     return _ended(language, Ending(done.stdout, done.stderr, done.exit_code), done.doubt)
 
 
@@ -143,7 +138,7 @@ def _native(language: str, command: Sequence[str], program: Written) -> Ended:
     file.write_text(program.code, encoding="utf-8", errors="replace")
     done = subprocess.run(
         [*command, str(file)],
-        input=STDIN.encode(),
+        input=program.stdin.encode(),
         capture_output=True,
         timeout=60,
         cwd=_SCRATCH.name,
@@ -153,7 +148,7 @@ def _native(language: str, command: Sequence[str], program: Written) -> Ended:
 
 
 def _typescript_native(node: str, program: Written) -> Ended:
-    return _native("typescript", [node], Written(_transpiled(node, program.code), program.kind))
+    return _native("typescript", [node], program._replace(code=_transpiled(node, program.code)))
 
 
 def _ended(language: str, ending: Ending, doubt: str = "") -> Ended:
