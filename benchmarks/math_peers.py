@@ -19,6 +19,7 @@ import hashlib
 import json
 import logging
 import random
+import re
 import subprocess
 import sys
 import tarfile
@@ -28,6 +29,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.math_blind import MARK
 from benchmarks.math_verifier import Judge, load, ours
 
 VIEWS = Path(__file__).with_suffix(".jsonl")
@@ -38,6 +40,7 @@ ARCHIVES = {  # a package with its version: the folders and files of its tests o
 }
 SIDES = (("gold", "pred"), ("x1", "x2"), ("answer", "answer"))  # columns of their tables
 LABELS = ("expected", "result")
+FORMULA = re.compile(r"\\[a-zA-Z]+|\$[^$]*\$")
 EQUAL = ("is_equiv", "grade_answer", "_check_math_equal")  # the answer first, then the gold
 
 
@@ -156,13 +159,20 @@ def views() -> dict[str, dict[str, str]]:
     return {row["key"]: row for row in map(json.loads, lines)}
 
 
-def meaning(verdict: bool, view: dict[str, str] | None) -> str:
-    """Who errs where a verdict differs from the suite's."""
+def meaning(case: Case, verdict: bool, view: dict[str, str] | None) -> str:
+    """Who errs where a verdict differs from the suite's.
+
+    A right answer at the end of a sentence, which no mark states, is refused by policy.
+    """
     if view is None:
         return "not read yet"
     if view["view"] == "convention":
         return "convention"
-    return "ours wrong" if (view["view"] == "equal") != verdict else "theirs wrong"
+    if (view["view"] == "equal") == verdict:
+        return "theirs wrong"
+    prose = len(re.findall(r"[A-Za-z]{2,}", FORMULA.sub("", case.prediction))) > 2
+    unmarked = prose and not MARK.search(case.prediction)
+    return "unmarked" if unmarked and not verdict else "ours wrong"
 
 
 def to_read(different: list[Case], agreed: list[Case]) -> str:
@@ -193,8 +203,8 @@ def main() -> None:
         options.read.write_text(to_read(different, agreed), encoding="utf-8")
         return
     peer, read = math_verify(), views()
-    print("| suite | cases | ours agrees | Math-Verify agrees | ours wrong | theirs wrong "
-          "| convention | not read |\n|---|---|---|---|---|---|---|---|")  # fmt: skip
+    print("| suite | cases | ours agrees | Math-Verify agrees | ours wrong | unmarked "
+          "| theirs wrong | convention | not read |\n|" + 9 * "---|")  # fmt: skip
     for suite in dict.fromkeys(case.suite for case in table):
         mine = [case for case in table if case.suite == suite]
         agreed_by = sum(verdicts[case] == case.equal for case in mine)
@@ -202,15 +212,15 @@ def main() -> None:
         if peer is not None:
             by_peer = str(sum(peer(case.prediction, case.gold) == case.equal for case in mine))
         kinds = Counter(
-            meaning(verdicts[case], read.get(case.key)) for case in different if case.suite == suite
+            meaning(case, verdicts[case], read.get(case.key)) for case in different if case in mine
         )
-        columns = ("ours wrong", "theirs wrong", "convention", "not read yet")
+        columns = ("ours wrong", "unmarked", "theirs wrong", "convention", "not read yet")
         row = [suite, len(mine), agreed_by, by_peer, *(kinds[name] for name in columns)]
         print("| " + " | ".join(map(str, row)) + " |")
     print("\n| suite | gold | answer | suite says | who errs | reason |\n|---|---|---|---|---|---|")
     for case in different:
         view = read.get(case.key)
-        kind = meaning(verdicts[case], view)
+        kind = meaning(case, verdicts[case], view)
         cells = [case.gold[-60:], case.prediction[-60:]]
         shown = [" ".join(text.split()).replace("|", r"\|") for text in cells]
         says = "equal" if case.equal else "different"
