@@ -74,11 +74,11 @@ def boxed(pairs: Sequence[Pair]) -> list[Pair]:
     ]
 
 
-def long_outputs(folder: Path, count: int = 200, parts: int = 12) -> list[Pair]:
+def long_outputs(folder: Path, tags: bool, count: int = 200, parts: int = 12) -> list[Pair]:
     """Outputs as long as those of a model that reasons, a third of them wrong.
 
-    A solution of MATH-500 stands at the end; before it are `parts` others in think tags, with the
-    sentences between them that such a model writes. Half of these show their boxes.
+    A solution of MATH-500 stands at the end; before it are `parts` others, in think tags or without
+    them, with the sentences between them that such a model writes. Half of these show their boxes.
     """
     lines = (folder / "math500" / "test.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [row for row in map(json.loads, lines) if r"\boxed" in row["solution"]]
@@ -88,7 +88,8 @@ def long_outputs(folder: Path, count: int = 200, parts: int = 12) -> list[Pair]:
         plain = [text.replace(r"\boxed", "") if n % 2 else text for n, text in enumerate(chosen)]
         think = "\n\nWait, let me try this in another way. ".join(plain)
         gold = rows[index - 1 if index % 3 == 0 else index]["answer"]
-        pairs.append((f"<think>\n{think}\n</think>\n\n{row['solution']}", gold))
+        head, end = ("<think>\n", "\n</think>") if tags else ("", "")
+        pairs.append((f"{head}{think}{end}\n\n{row['solution']}", gold))
     return pairs
 
 
@@ -285,7 +286,8 @@ def main() -> None:
     print(row("", ["-" * 12] * len(names)).replace(" ", "-"))
     kinds = [("integer", integers(500)), ("mixed pair", mixed(pairs))]
     if options.data:
-        kinds.append(("long output", long_outputs(options.data)))
+        kinds.append(("long, tags", long_outputs(options.data, tags=True)))
+        kinds.append(("long, no tags", long_outputs(options.data, tags=False)))
     for name, singles in kinds:
         for figure, values in spread(judges, singles, options.sample).items():
             print(row(f"{name}, {figure}, us", [f"{value:,.0f}" for value in values]))
