@@ -25,7 +25,7 @@ from contextlib import suppress
 from pathlib import Path
 from pkgutil import resolve_name
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from .. import errors
 from ..errors import InfiniteRLError, SandboxError
@@ -55,6 +55,9 @@ class WorkerGone(Exception):
 # --- jobs ----------------------------------------------------------------------------------------
 
 
+_Apart: TypeAlias = list[tuple[tuple[str | int, ...], str]]
+
+
 class Message(NamedTuple):
     """A job as JSON, with None in place of each long text; those texts, and the keys to each.
 
@@ -62,7 +65,7 @@ class Message(NamedTuple):
     """
 
     text: str
-    apart: Sequence[tuple[tuple[str | int, ...], str]]
+    apart: _Apart
 
     def __len__(self) -> int:
         return len(self.text) + sum(len(text) for _, text in self.apart)
@@ -70,22 +73,24 @@ class Message(NamedTuple):
 
 def message_of(job: Any) -> Message:
     """Return the message that stands for a JSON value."""
-    apart = list[tuple[tuple[str | int, ...], str]]()
+    apart: _Apart = []
+    return Message(json.dumps(_shortened(job, apart)), apart)
 
-    def shortened(value: Any, *keys: str | int) -> Any:
-        if isinstance(value, str) and len(value) > _LONG:
-            apart.append((keys, value))
-            return None
-        if len(keys) < _DEPTH and isinstance(value, dict):
-            return {
-                key: shortened(each, *keys, key) if isinstance(key, str) else each
-                for key, each in value.items()
-            }
-        if len(keys) < _DEPTH and isinstance(value, list | tuple):
-            return [shortened(each, *keys, index) for index, each in enumerate(value)]
-        return value
 
-    return Message(json.dumps(shortened(job)), apart)
+def _shortened(value: Any, apart: _Apart, *keys: str | int) -> Any:
+    # No inner function of `message_of`: one that calls itself would hold the texts until the
+    # garbage collector runs.
+    if isinstance(value, str) and len(value) > _LONG:
+        apart.append((keys, value))
+        return None
+    if len(keys) < _DEPTH and isinstance(value, dict):
+        return {
+            key: _shortened(each, apart, *keys, key) if isinstance(key, str) else each
+            for key, each in value.items()
+        }
+    if len(keys) < _DEPTH and isinstance(value, list | tuple):
+        return [_shortened(each, apart, *keys, index) for index, each in enumerate(value)]
+    return value
 
 
 def job_of(message: Message) -> Any:

@@ -1,5 +1,6 @@
 """Batches in worker processes, real ones: order, deaths, hangs, odd parents, and nothing left."""
 
+import gc
 import json
 import logging
 import multiprocessing
@@ -131,6 +132,13 @@ def test_long_texts_arrive_unchanged_wherever_they_stand() -> None:
     assert results(*jobs, ["length", long]) == [*values, len(long)]
     assert [worker.job_of(worker.message_of(job)) for job in jobs] == jobs
     assert len(worker.message_of(jobs[0]).text) < 100  # it is not escaped
+    references = sys.getrefcount(long)
+    gc.disable()
+    try:
+        worker.message_of(jobs[0])
+        assert sys.getrefcount(long) == references  # no cycle holds hundreds of megabytes
+    finally:
+        gc.enable()
 
 
 def test_the_work_is_done_in_as_many_processes_as_asked_for_and_they_stay_warm() -> None:
