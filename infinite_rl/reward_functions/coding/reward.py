@@ -95,8 +95,8 @@ class CodingRewardFunction(RewardFunction):
     else that of `set_language`. A fence that names another language is a failed answer, except for
     JavaScript as an answer in TypeScript. Without any of these, the fence's language decides, else
     it is Python; a fence in a language other than that of the tests or calls is a failed answer,
-    too. The tests of a program in TypeScript may be JavaScript; a program in C++ is judged by what
-    it prints.
+    too. The tests of a program in TypeScript may be JavaScript; a program in C or C++ is judged by
+    what it prints.
 
     `executor` runs the programs; by default it is a `RewardExecutor`.
     """
