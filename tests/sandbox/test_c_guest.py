@@ -237,7 +237,7 @@ def test_threads_and_a_forked_process_compile_at_the_same_time(tmp_path: Path) -
     with shared._compiling:  # as if a thread were compiling
         child = os.fork()
         if child == 0:
-            signal.alarm(30)
+            signal.alarm(100)
             os._exit(0 if run("int main() { return 7; }").exit_code == 7 else 1)
     assert os.waitpid(child, 0)[1] == 0
 

@@ -15,10 +15,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from wasmtime import Module, Trap, WasmtimeError
+from wasmtime import Engine, Module, Trap, WasmtimeError
 
 from ..compiled import load_program
-from ..engine import Code, deadline, engine_for, fresh_store, shielded
+from ..engine import Code, config_of, deadline, engine_for, fresh_store, shielded
 from ..instance import HostFunction, OutOfBounds, Prepared
 from ..programs import CompilerLimit, DoesNotCompile, SystemInstance
 from ..runtimes import Limits, runtime_named
@@ -57,11 +57,15 @@ class Unsupported(DoesNotCompile):
 
 
 class Compiler(NamedTuple):
-    """The compiler, the files that it reads, and the hash of all that."""
+    """The compiler, the files that it reads, and the hash of all that.
+
+    `validator` is an engine without threads, which would not survive a fork.
+    """
 
     prepared: Prepared
     files: dict[str, bytes]
     digest: str
+    validator: Engine
 
 
 @lru_cache(maxsize=1)
@@ -86,7 +90,9 @@ def compiler() -> Compiler:
     recipe = "\0".join([version(runtime.package), *_ARGUMENTS, str(_STACK_PAGES)])
     own = b"\0".join(files[name] for name in _OWN)
     digest = hashlib.sha256(recipe.encode() + own).hexdigest()
-    return Compiler(Prepared(engine_for(Code.EXCEPTIONS), module, _for_compiler), files, digest)
+    prepared = Prepared(engine_for(Code.EXCEPTIONS), module, _for_compiler)
+    validator = Engine(config_of(Code.EXCEPTIONS, parallel=False))
+    return Compiler(prepared, files, digest, validator)
 
 
 def _formats() -> str:
@@ -117,7 +123,7 @@ def compile_program(code: str) -> bytes:
 
 def _is_valid(kit: Compiler, wasm: bytes) -> bool:
     try:
-        Module.validate(kit.prepared.engine, wasm)
+        Module.validate(kit.validator, wasm)
     except WasmtimeError:
         return False
     return True
