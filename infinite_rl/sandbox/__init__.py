@@ -6,6 +6,7 @@ engine.py       the engines that all guests share: settings, clock, threads, sig
 compiled.py     compiled code: the cache, and baseline code until optimised code is there
 instance.py     one instance of a module: calls both ways, its memory, its addresses checked
 programs.py     programs of compiled languages: compiled once, run, and how they ended
+printed.py      what programs in C and C++ print, in the sizes that its formats name
 wasi.py         the system of such a program
 calibration.py  how much slower than natively a program runs here
 checkers.py     the table of languages of checkers, which judge outputs

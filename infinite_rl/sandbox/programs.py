@@ -6,6 +6,7 @@ system of `cpp/wasi.py`, and how it ended.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import time
@@ -114,21 +115,14 @@ class CompiledGuest(ABC):
         return shielded(lambda: self._run(prepared, system, limits, compiled.doubt))
 
     @abstractmethod
-    def _digest(self, code: str, headers: Mapping[str, str]) -> str:
-        """Return the hexadecimal SHA-256 of all that the module of a program depends on."""
-
-    @abstractmethod
-    def _compile(
-        self, code: str, headers: Mapping[str, str], digest: str, engine_code: Code
-    ) -> Compiled:
+    def _compile(self, code: str, headers: Mapping[str, str], engine_code: Code) -> Compiled:
         """Compile a program, or say why not."""
 
     def _compiled(self, code: str, headers: Mapping[str, str], engine_code: Code) -> Compiled:
-        digest = self._digest(code, headers)
-        key = digest, engine_code
+        key = digest_of(code, *headers, *headers.values()), engine_code
         with self._compiling:  # a compiler takes a core and much memory: one at a time
             if key not in self._kept:
-                self._kept[key] = self._compile(code, headers, digest, engine_code)
+                self._kept[key] = self._compile(code, headers, engine_code)
                 while len(self._kept) > _MOST_KEPT:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(key)
@@ -195,6 +189,11 @@ class SystemInstance(Instance):
     def fuel_used(self) -> int:
         """Return the instructions so far; 0 if they are not counted."""
         return fuel_used(self._limits, self.store)
+
+
+def digest_of(*texts: str) -> str:
+    """Return the hexadecimal SHA-256 of texts."""
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def prepared_program(module: Module, engine_code: Code, doubt: str) -> Compiled:

@@ -39,6 +39,7 @@ PRINTS = [
     (ALL + "int main() { long a = 1L << 40; printf(\"%ld\", a); cout << sizeof(long); }", "", "10995116277768"),
     (ALL + "int main() { size_t n = 1; for (int i = 0; i < 40; i++) n *= 2; cout << n; }", "", "1099511627776"),
     (ALL + "int main() { __int128 a = 1; a <<= 100; cout << (long long)(a >> 90) << __lg(17); }", "", "10244"),
+    (ALL + "int main() { string s = \"abc\"; int a[5], *p = a + 2; printf(\"%zu %ld %d\", s.size(), p - a, 7); }", "", "3 2 7"),
     ("#include <iostream>\nint main() { std::string s; int n = 0; while (std::getline(std::cin, s)) n++;"
      " std::cout << n; }", "a\n\nb", "3"),
     ("#include <iostream>\n#include <vector>\nusing namespace std;\nint main() { vector<int> v{3, 1, 2};"

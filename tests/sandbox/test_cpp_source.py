@@ -94,6 +94,7 @@ WIDENED = [
     ("#define ll long long\nll a;", "#define ll long long\nll a;"),
     ('long a; puts("a long way");', 'long long a; puts("a long way");'),
     ('printf("%ld %5lu %zu %d\\n", a);', 'printf("%lld %5llu %llu %d\\n", a);'),
+    ('printf("%zu %d", v.size(), 5);', 'printf("%llu %d", (long long)(v.size()), (int)(5));'),
     ("a = LONG_MAX + stol(s);", "a = LLONG_MAX + stoll(s);"),
     ("std::size_t a;", "unsigned long long a;"),
     (

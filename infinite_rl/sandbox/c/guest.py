@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
 from wasmtime import Module, Trap, TrapCode
@@ -17,6 +16,7 @@ from ..programs import (
     CompilerLimit,
     DoesNotCompile,
     Ended,
+    digest_of,
     prepared_program,
 )
 from ..runtimes import Limits, runtime_file, runtime_named
@@ -34,14 +34,7 @@ class CGuest(CompiledGuest):
         runtime_file(runtime_named("c"))
         self._recipe = compiler().digest
 
-    def _digest(self, code: str, headers: Mapping[str, str]) -> str:
-        assert not headers
-        text = f"{self._recipe}\0{code}"
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-    def _compile(
-        self, code: str, _headers: Mapping[str, str], _digest: str, engine_code: Code
-    ) -> Compiled:
+    def _compile(self, code: str, _headers: Mapping[str, str], engine_code: Code) -> Compiled:
         """Compile with numbers of 64 bits, as far as that compiles."""
         wide, with_sizes_apart = (source.widened(code, sizes=sizes) for sizes in (True, False))
         refusal: DoesNotCompile | None = None
@@ -62,7 +55,8 @@ class CGuest(CompiledGuest):
         def make() -> bytes:
             return compile_program(text)
 
-        return load_program("c-program", self._digest(text, {}), engine_code, make, MOST_ON_DISK)
+        digest = digest_of(self._recipe, text)
+        return load_program("c-program", digest, engine_code, make, MOST_ON_DISK)
 
     def _explained(self, fault: Exception, limits: Limits) -> Ended:
         trap = fault.trap_code if isinstance(fault, Trap) else None

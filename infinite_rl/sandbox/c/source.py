@@ -9,11 +9,9 @@ compile here by `absence`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from ..cpp.source import TYPE_WORDS, WHOLE, WIDE
-
-Token = tuple[str, str]  # its kind and its text
+from ..printed import LENGTH, cast_printed
 
 _TOKEN = re.compile(
     r"""(?P<blank>\s+|//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z))
@@ -23,7 +21,6 @@ _TOKEN = re.compile(
     |(?P<other>.)""",
     re.DOTALL | re.VERBOSE,
 )
-_FORMAT = re.compile(r"(%[-+ #0']*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?)[lzt]([diouxXn])")
 _SIZE, _DISTANCE = "unsigned long long", "long long"
 _SIZES = {
     **dict.fromkeys(("size_t", "uintptr_t"), _SIZE),
@@ -34,12 +31,6 @@ _SIZES = {
 _LONGS = {**WIDE, "ldiv": "lldiv", "ldiv_t": "lldiv_t", "lrintl": "llrintl", "strtoimax": "strtoll"}
 _MEASURES = {"strlen", "strspn", "strcspn", "strnlen"}
 _OPERATOR = re.compile(r"[-=(,+/%<>!&|?:;{}[]|return")  # before a call, and not a declaration
-_PRINTERS = {"printf": 0, "fprintf": 1, "sprintf": 1, "snprintf": 2, "dprintf": 1}
-# A flag, a width, a precision, a length, and what is printed; \x01 stands for a macro's text.
-_CONVERSION = re.compile(
-    r"%(?:%|[-+ #0']*(\*|\d+)?(?:\.(\*|-?\d*))?(hh|h|ll|l|[zjtLq])?([diouxXcsfFeEgGaApnm\x01]))"
-)
-_OPEN, _CLOSE = "([{", ")]}"
 
 
 def widened(code: str, *, sizes: bool) -> str:
@@ -75,82 +66,10 @@ def widened(code: str, *, sizes: bool) -> str:
         elif kind == "text":
             out[at] = text.removeprefix("u8")
             if has_formats:
-                out[at] = _FORMAT.sub(r"\1ll\2", out[at])
+                out[at] = LENGTH.sub(r"\1ll\2", out[at])
         before = text
-    _cast_printed(tokens, out)
+    cast_printed(tokens, out)
     return "".join(out)
-
-
-# --- what is printed -----------------------------------------------------------------------------
-
-
-def _cast_printed(tokens: Sequence[Token], out: list[str]) -> None:
-    """Cast each number that is printed to the type that its format names.
-
-    The stack has the open brackets: for a call of a function that prints, its name and the indices
-    of the tokens of each argument, but for those in brackets of their own.
-    """
-    stack: list[tuple[str, list[list[int]]] | None] = []
-    before = ""
-    for index, (kind, text) in enumerate(tokens):
-        if kind == "blank":
-            continue
-        is_mark = kind == "other"
-        if is_mark and text in _CLOSE and stack and (call := stack.pop()):
-            _cast_arguments(tokens, out, *call)
-        if stack and (call := stack[-1]):
-            if is_mark and text == ",":
-                call[1].append([])
-            else:
-                call[1][-1].append(index)
-        if is_mark and text in _OPEN:
-            stack.append((before, [[]]) if text == "(" and before in _PRINTERS else None)
-        before = text if kind == "name" else ""
-
-
-def _cast_arguments(
-    tokens: Sequence[Token], out: list[str], function: str, arguments: list[list[int]]
-) -> None:
-    first = _PRINTERS[function]
-    if first >= len(arguments):
-        return
-    types = _types(tokens, arguments[first])
-    for inside, cast in zip(arguments[first + 1 :], types, strict=False):
-        if any(tokens[each][1] == "__VA_ARGS__" for each in inside):
-            return
-        if cast and inside:
-            out[inside[0]] = f"({cast})({out[inside[0]]}"
-            out[inside[-1]] += ")"
-
-
-def _types(tokens: Sequence[Token], indices: Sequence[int]) -> list[str]:
-    """The type of each argument after a format; "" for one that stays as it is.
-
-    A name within the format is a macro for a conversion, as PRId64 is, or its end.
-    """
-    text = ""
-    for index in indices:
-        kind, each = tokens[index]
-        if kind == "text":
-            text += each.strip('"')
-        elif kind == "name":
-            text += "\x01"
-        else:
-            return []
-    types, end = list[str](), 0
-    for match in _CONVERSION.finditer(text):
-        if "\x01" in text[end : match.start()]:
-            return types
-        end = match.end()
-        width, precision, length, kind = match.groups()
-        if kind is None or kind == "m":
-            continue
-        types += ["int" for star in (width, precision) if star == "*"]
-        if kind in "diouxX":
-            types.append("long long" if length and length[0] in "lzjtLq" else "int")
-        else:
-            types.append("int" if kind == "c" and not length else "")
-    return types
 
 
 # --- what cannot be judged here ------------------------------------------------------------------

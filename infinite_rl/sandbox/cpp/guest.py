@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
 from wasmtime import Module
@@ -15,6 +14,7 @@ from ..programs import (
     CompiledGuest,
     CompilerLimit,
     DoesNotCompile,
+    digest_of,
     prepared_program,
 )
 from . import source
@@ -35,17 +35,13 @@ class CppGuest(CompiledGuest):
         super().__init__()
         self._tools = tools()
 
-    def _digest(self, code: str, headers: Mapping[str, str]) -> str:
-        text = "\0".join([self._tools.built.name, code, *(f"{k}\0{v}" for k, v in headers.items())])
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-    def _compile(
-        self, code: str, headers: Mapping[str, str], digest: str, engine_code: Code
-    ) -> Compiled:
+    def _compile(self, code: str, headers: Mapping[str, str], engine_code: Code) -> Compiled:
         is_caged = has_namespace(self._tools.zig.parent, self._tools.built)
         if refused := source.refusal(code, is_caged=is_caged):
             return Compiled(None, refused, "" if "#include" in refused else refused)
         doubt = source.doubt(code)
+        recipe = self._tools.built.name, source.widened(code, sizes=True)
+        digest = digest_of(*recipe, code, *headers, *headers.values())
 
         def make() -> bytes:
             return _module(code, headers)

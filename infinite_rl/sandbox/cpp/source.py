@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 
+from ..printed import LENGTH, cast_printed
+
 # A line that ends in a backslash goes on in the next one, whatever the blanks after it.
 _SPLICE = re.compile(r"\\[ \t\v\f]*(?:\r\n|\n|\r)")
 # The rest of the line is looked at and not taken: another directive may follow a comment there.
@@ -66,7 +68,6 @@ _TOKEN = re.compile(
 _MOST_RAW = 200  # raw strings; one that does not end is read to the end of the text
 TYPE_WORDS = {"unsigned", "signed", "long", "int", "double", "const", "volatile", "short"}
 WHOLE = re.compile(r"((?:0[xX][\da-fA-F']+|[\d'bB]+))(?:([uU]?)([lL])|([lL])([uU]))")
-_FORMAT = re.compile(r"(%[-+ #0']*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?)[lz]([diuxXo])")
 WIDE = {
     **{f"LONG_{end}": f"LLONG_{end}" for end in ("MAX", "MIN")},
     **{"ULONG_MAX": "ULLONG_MAX", "SIZE_MAX": "ULLONG_MAX", "LONG_WIDTH": "LLONG_WIDTH"},
@@ -79,7 +80,7 @@ WIDE = {
 def widened(code: str, *, sizes: bool) -> str:
     """Return a program whose `long`, and with `sizes` whose `size_t`, has 64 bits."""
     if code.count('R"') > _MOST_RAW or not re.search(
-        r"long|size_t|\d[uU]?[lL]|stou?l|LONG|%[lz]|__builtin_|atol|strtou?l", code
+        r"long|size_t|printf|\d[uU]?[lL]|stou?l|LONG|%[lzt]|__builtin_|atol|strtou?l", code
     ):
         return code
     tokens = [(match.lastgroup or "", match[0]) for match in _TOKEN.finditer(code)]
@@ -106,7 +107,8 @@ def widened(code: str, *, sizes: bool) -> str:
             unsigned, suffix = match[2] or match[5] or "", match[3] or match[4]
             out[at] = f"{match[1]}{unsigned}{suffix}{suffix}"
         elif kind == "text" and has_formats:
-            out[at] = _FORMAT.sub(r"\1ll\2", text)
+            out[at] = LENGTH.sub(r"\1ll\2", text)
+    cast_printed(tokens, out)
     return "".join(out)
 
 
