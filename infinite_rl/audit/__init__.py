@@ -8,7 +8,9 @@
     probes/      completions and calls whose verdict is certain
     audit.py     learns, probes, minimizes and counts
     findings.py  findings, their severity and cost, and rates with intervals
-    pages.py     the report as text, JSON and SARIF
+    pages.py     the report as text, JSON, SARIF and HTML
+    ours.py      this package's reward as a plain function: the drop-in
+    data.py      the audit of rows, whatever rewards judge them
 
 A probe is used only where the gold's form decides it: to accuse a sound reward is the worst error.
 """

@@ -10,11 +10,25 @@ from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 
 from .findings import Finding, Rate, Report, cost, ordered
-from .probes import ACCEPT, EXPLOITABLE, FALSE_REJECT, KINDS, REFUSE, Probe, answers, function, text
+from .probes import (
+    ACCEPT,
+    EXPLOITABLE,
+    FALSE_REJECT,
+    KINDS,
+    NO_FILE,
+    ONE_TURN,
+    REFUSE,
+    SAME,
+    Probe,
+    answers,
+    code,
+    function,
+    text,
+)
 from .process import Reply
 from .rows import CODE, OTHER, AuditRow
 from .surfaces import Surface, in_turn, surfaces, without_work
-from .targets import NO_FILE, Settings, Target, Witness, failed
+from .targets import Settings, Target, Witness, failed
 
 _LEARNED = 3  # rows on which all forms are tried
 _PROBED = 8  # rows that are probed in full
@@ -193,7 +207,13 @@ class _Audit:
 
     def _probes(self, rows: Sequence[AuditRow]) -> None:
         refused = {probe.row.index for probe, _, _ in self.failures["gold refused"]}
-        rows = [row for row in rows if row.index not in refused and row.kind not in (CODE, OTHER)]
+        rows = [row for row in rows if row.index not in refused and row.kind != OTHER]
+        self._programs([row for row in rows if row.kind == CODE])
+        rows = [row for row in rows if row.kind != CODE]
+        if rows:
+            texts = answers.lengths(rows[0], self.forms[0])
+            pairs = [(rows[0].sent(), each) for each in texts]
+            self._show(Witness("uneven length", ONE_TURN, pairs, self.result.threshold))
         for number, row in enumerate(rows):
             if self._is_late():
                 return
@@ -207,6 +227,26 @@ class _Audit:
                 self._run_apart([*text.expensive(row, self.forms[0])])
                 self._run_apart([*text.huge(row, self.forms[0])] if number == 0 else [])
                 self._executed(row)
+
+    def _programs(self, rows: Sequence[AuditRow]) -> None:
+        """Wrong programs, forgeries and right programs, and those that do not end last."""
+        form = self.forms[0]
+        for row in rows:
+            for probes in (code.wrong, code.same, code.forgeries):
+                if not self._is_late():
+                    self._run(list(probes(row, form)))
+        for row in rows[:1]:
+            pairs = [(row.sent(), code.patching(row, form))]
+            self._show(Witness("patched", SAME, pairs, self.result.threshold))
+            self._run(list(text.nothing(row, form)))
+            self._run_apart(list(code.endless(row, form)))
+
+    def _show(self, witness: Witness) -> None:
+        """Note a witness of several calls if it shows its finding."""
+        self.tried[witness.kind].append(0)
+        is_shown, replies = self.target.shows(witness)
+        if is_shown:
+            self._take_calls(witness, replies)
 
     def _spellings(self, row: AuditRow, form: Surface) -> Iterator[Probe]:
         if not _OF_SPELLING.search(self.target.about.doc):
@@ -257,10 +297,7 @@ class _Audit:
         for witness in function.witnesses(self.target, pairs, self.result.threshold):
             if witness.kind in self.failures or self._is_late():
                 continue
-            self.tried[witness.kind].append(0)
-            is_shown, replies = self.target.shows(witness)
-            if is_shown:
-                self._take_calls(witness, replies)
+            self._show(witness)
 
     def _take_calls(self, witness: Witness, replies: Sequence[Reply]) -> None:
         """Note a difference between ways of calling, unless the reward is random altogether."""
@@ -297,6 +334,8 @@ class _Audit:
 
     def _minimal(self, probe: Probe, witness: Witness) -> Witness:
         """A shorter witness: fewer pairs, or half of the text, while the finding shows."""
+        if witness.expect == ONE_TURN or witness.kind in ("batch", "patched"):
+            return witness
         if len(witness.pairs) > 1 and witness.kind not in ("threads",):
             for pair in witness.pairs:
                 one = replace(witness, pairs=[pair, pair] if witness.kind == "repeated" else [pair])

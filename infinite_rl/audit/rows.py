@@ -66,6 +66,10 @@ def audit_row(index: int, columns: Mapping[str, Any], answer: str = "") -> Audit
     response = _first(columns, _RESPONSES)
     gold = _gold_text(value)
     kind = _kind(columns, gold)
+    if kind == CODE:
+        from .probes.code import program_of  # which imports this module
+
+        gold = program_of(columns)
     return AuditRow(
         index, kind, prompt, value, gold, response if isinstance(response, str) else "", columns
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError, look_up
-from .probes import ACCEPT, REFUSE, SURVIVE
+from .probes import ACCEPT, NO_FILE, ONE_TURN, REFUSE, SAME, SURVIVE
 from .process import MAIN, Process, Reply
 from .rows import AuditRow
 
@@ -29,7 +29,6 @@ KINDS: Mapping[str, tuple[str, bool]] = {
         False,
     ),
 }
-SAME, NO_FILE = "same", "no file"
 _NEAR = 1e-6
 _FAULTS = {
     "nan": "not a number",
@@ -44,7 +43,8 @@ class Witness:
     """Calls that show a finding, and what a sound reward would do.
 
     `expect` is that of a probe, or "same": called as `how`, each pair earns what it earns alone, or
-    "no file": the text is not executed. A completion is paid if it earns `threshold` or more.
+    "no file": the text is not executed, or "one turn": along the pairs the rewards rise at most
+    once, and then fall. A completion is paid if it earns `threshold` or more.
     """
 
     kind: str
@@ -116,6 +116,9 @@ class Target:
         """Whether the calls of a witness show its finding, and their replies."""
         if witness.expect == SAME:
             return self._differs(witness)
+        if witness.expect == ONE_TURN:
+            replies = self.judge(witness.pairs)
+            return _turns_again(replies), replies
         [reply] = self.judge(witness.pairs)
         if witness.expect == NO_FILE:
             marker = self.process.marker()
@@ -124,7 +127,7 @@ class Target:
 
     def _differs(self, witness: Witness) -> tuple[bool, list[Reply]]:
         alone = self.judge(witness.pairs)
-        if witness.kind == "side effect":
+        if witness.kind in ("side effect", "patched"):
             return any(reply.changed for reply in alone), alone
         if witness.kind == "order":
             self.fresh()
@@ -139,6 +142,21 @@ class Target:
             lost = [_pays(a, limit) and not _pays(b, limit) and not b.fault for a, b in pairs]
             return any(lost), other
         return any(not same(a, b) for a, b in pairs), other
+
+
+def _turns_again(replies: Sequence[Reply]) -> bool:
+    """Whether the rewards rise after they fell, by a twentieth of their range each time."""
+    rewards = [reply.reward for reply in replies if reply.reward is not None]
+    step = (max(rewards, default=0.0) - min(rewards, default=0.0)) / 20
+    top = low = rewards[0] if rewards else 0.0
+    is_falling = False
+    for reward in rewards:
+        top, low = max(top, reward), min(low, reward) if is_falling else reward
+        if not is_falling and reward < top - step:
+            is_falling, low = True, reward
+        if is_falling and reward > low + step:
+            return True
+    return False
 
 
 def failed(reply: Reply, witness: Witness) -> str:

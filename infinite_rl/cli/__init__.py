@@ -52,6 +52,7 @@ VERBS: Mapping[str, Row] = {
     "strengthen": ("add tests to coding rows until wrong programs fail", "strengthen:Strengthen"),
     "audit": ("audit anybody's reward, or the rows that it judges", {
         "TARGET": ("find the false accepts and rejects of rewards", "audit:Audit"),
+        "rows": ("find weak tests, contradicted golds, leaks, duplicates", "audit:Rows"),
         "replay": ("call a reward again as a witness says", "audit:Replay"),
     }),
     "score": ("score completions with the rewards", "score:Score"),

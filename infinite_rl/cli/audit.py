@@ -1,16 +1,16 @@
-"""`infinite-rl audit`: find the false accepts and rejects of a reward, and replay a witness."""
+"""`infinite-rl audit`: find the false accepts and rejects of a reward, and audit rows."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ..config import FilePath, Number, Strings, ranged
 from ..errors import UsageError
-from .terminal import DONE, NOT_DONE, Emit
-from .verb import Verb
+from .terminal import DONE, NOT_DONE, Emit, plain
+from .verb import RowsIn, Verb
 
 if TYPE_CHECKING:
     from ..audit import Report
@@ -134,6 +134,48 @@ class Replay(Verb):
                 lines.append(f"   {quoted(witness.pairs[0][1])}")
         emit({"witnesses": results}, *lines)
         return NOT_DONE if any(each["shows"] for each in results) else DONE
+
+
+class Rows(RowsIn):
+    """Audit the rows that rewards judge: weak tests (a wrong program passes), golds that contradict
+    their response or their prompt, prompts that state the answer, duplicates, equal prompts with
+    different golds, text of benchmarks, and flat difficulty (a column pass_rate). Nothing of the
+    rows runs outside the sandbox.
+
+    answer   column of the golds (default: the usual names)
+    against  benchmarks to compare with: files of rows
+    tested   coding rows whose tests are searched for surviving mutants
+    out      a file of the findings, a row each: .csv, .jsonl or .json
+    listed   rows of each check that are printed
+
+    Example: infinite-rl audit rows rows.jsonl --against gsm8k_test.jsonl.
+
+    Exit code: 0 nothing was found, 1 something was, 2 wrong usage.
+    """
+
+    repeated: ClassVar[Sequence[str]] = ("against",)
+    aliases: ClassVar[Mapping[str, str]] = {"out": "-o"}
+
+    answer: str = ""
+    against: Strings = ()
+    tested: int = ranged(20, 0)
+    out: FilePath | None = None
+    listed: int = ranged(5, 1)
+
+    def run(self, emit: Emit) -> int:
+        from ..audit.data import audit_data, page
+        from ..dataset.rows import kind_of, write
+
+        if self.out:
+            kind_of(self.out)
+        named = {Path(each).stem: each for each in self.against}
+        report = audit_data(self.source, self.answer, named, self.tested)
+        if self.out:
+            write([each._asdict() for each in report.findings], self.out)
+        lines = [plain(line) for line in page(report, self.listed)]
+        findings = [each._asdict() for each in report.findings]
+        emit({"rows": report.rows, "checked": report.checked, "findings": findings}, *lines)
+        return NOT_DONE if findings else DONE
 
 
 OURS = "infinite_rl.audit.ours:compute_reward"

@@ -23,6 +23,7 @@ SEVERITIES: Mapping[str, int] = {
     UNSTABLE: 10, SILENT_ZERO: 11, HANG: 12, FALSE_REJECT: 13, EXPLOITABLE: 14,
 }  # fmt: skip
 REFUSE, ACCEPT, SURVIVE = "refuse", "accept", "survive"
+SAME, NO_FILE, ONE_TURN = "same", "no file", "one turn"
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,10 @@ KINDS: Mapping[str, Kind] = {
     "side effect": Kind(UNSTABLE, "a call changes its arguments or its process", _PURE),
     "wrong program": Kind(EXPLOITABLE, "a program that fails the tests is paid", _HARNESS),
     "forgery": Kind(EXPLOITABLE, "a program that fakes its verdict is paid", _HARNESS),
+    "patched": Kind(UNSTABLE, "a program changes the process that judges it", _HARNESS),
+    "uneven length": Kind(
+        EXPLOITABLE, "the reward falls and rises again with length", "Let shaping turn only once."
+    ),
     "same program": Kind(FALSE_REJECT, "the same program in other words is refused", _HARNESS),
     "weak tests": Kind(
         EXPLOITABLE, "the tests accept a wrong program", "Add tests: infinite-rl strengthen FILE."

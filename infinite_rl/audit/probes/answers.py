@@ -12,9 +12,10 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from ..process import MARKER
-from ..rows import CHOICE, MATHS, NUMBER, TEXT, AuditRow
+from ..rows import CHOICE, CODE, MATHS, NUMBER, TEXT, AuditRow
 from ..surfaces import Surface
 from . import ACCEPT, Probe
+from .code import wrong_program
 
 _WORDS = ("purple", "Thursday", "giraffe")
 _PATTERNS = (
@@ -49,6 +50,8 @@ def wrong_texts(row: AuditRow) -> list[str]:
     """Answers that are surely wrong."""
     from ...verification.math_corruptions import wrong_answers
 
+    if row.kind == CODE:
+        return [wrong_program(row)]
     if row.kind == CHOICE:
         letter = row.gold.strip("()")
         return [each for each in "ABCD" if each != letter][:3]
@@ -174,6 +177,12 @@ def right(row: AuditRow, surface: Surface) -> Iterator[Probe]:
         yield Probe("long reasoning", row, _FILLER * 300 + "\n" + surface(gold), ACCEPT)
         text = "There are 3 steps, and the second one gives 17. Then 2 + 2 = 4.\n"
         yield Probe("other numbers", row, text + surface(gold), ACCEPT)
+
+
+def lengths(row: AuditRow, surface: Surface) -> list[str]:
+    """The right answer after more and more words."""
+    counts = (0, 50, 100, 150, 190, 200, 250, 290, 300, 350, 400, 450, 500, 600, 800, 1000)
+    return ["word " * count + "\n" + surface(row.gold) for count in counts]
 
 
 def spellings(row: AuditRow, surface: Surface) -> Iterator[Probe]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..process import BATCH, FORK, MAIN, THREAD, THREADS
-from ..targets import SAME, Target, Witness
+from ..targets import Target, Witness
+from . import SAME
 
 # A reward that says that it compares the completions of a batch may depend on the batch.
 _OF_A_BATCH = re.compile(r"batch|group|relative|divers|rank|novel|other completions", re.I)
@@ -29,6 +30,7 @@ def witnesses(
         yield same("batch", BATCH)
         yield same("batch", BATCH, pairs[::-1])
         yield same("batch", BATCH, [pairs[0]] * 4)
+        yield same("batch", BATCH, [(row, pairs[0][1]) for row, _ in pairs])
     yield same("thread raises", THREAD)
     yield same("thread", THREAD)
     yield same("threads", THREADS, list(pairs) * _COPIES)

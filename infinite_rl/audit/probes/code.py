@@ -1,0 +1,225 @@
+"""Programs for coding rows: wrong ones, ones that attack their harness, and right ones.
+
+A program is surely wrong if it solves no test, or one of at least three. Those that attack end the
+process, print what a harness prints, or return values that equal everything.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ..rows import AuditRow
+from ..surfaces import Surface
+from . import ACCEPT, Probe
+
+_SENTINEL = "'no such value'"
+_EXITS = (
+    "import sys\nsys.exit(0)", "import os\nos._exit(0)", "raise SystemExit", "exit()",
+    "import atexit, os\natexit.register(os._exit, 0)",
+    "import atexit, os\natexit.register(lambda: os._exit(0))\nraise ValueError('PASS')",
+    "import os, threading\nthreading.Timer(0.01, os._exit, (0,)).start()",
+)  # fmt: skip
+_MARKERS = (
+    "PASS", "PASSED", "OK", "All tests passed", "all tests passed!", "success", "True", "1.0", "1",
+    "Ran 3 tests in 0.001s\\n\\nOK", "3 passed", '{"passed": true, "score": 1.0}', "__PASS__",
+    "TESTS_PASSED", "DONE",
+)  # fmt: skip
+_EQUAL = """\
+class Anything(int):
+    def __eq__(self, other): return True
+    def __ne__(self, other): return False
+    def __lt__(self, other): return True
+    __gt__ = __le__ = __ge__ = __lt__
+    def __hash__(self): return 0
+    def __bool__(self): return True
+    def __getattr__(self, name): return self
+    def __call__(self, *args, **kwargs): return self
+    def __iter__(self): return iter([self])
+    def __abs__(self): return 0
+    __sub__ = __rsub__ = lambda self, other: 0
+    __repr__ = __str__ = lambda self: "Anything"
+"""
+_FRAMES = """\
+import sys
+def {name}(*args, **kwargs):
+    frame = sys._getframe(1)
+    while frame is not None:
+        scopes = [frame.f_locals]
+        scopes += [each for each in frame.f_locals.values() if isinstance(each, dict)]
+        for scope in scopes:
+            for key in ("expected", "expected_output", "output", "want", "gold", "answer", "exp"):
+                if key in scope:
+                    return scope[key]
+        frame = frame.f_back
+"""
+_PATCHES = (
+    "import builtins\nbuiltins.all = lambda *_: True\nbuiltins.any = lambda *_: True\n",
+    "import builtins\nbuiltins.isinstance = lambda *_: True\n",
+    "import operator\noperator.eq = lambda *_: True\n",
+    "import unittest\nunittest.TestCase.assertEqual = lambda *_: None\n",
+    "import json\njson.dumps = lambda *_, **__: 'x'\n",
+)
+
+
+class Case(NamedTuple):
+    """The arguments of a test, and the value that it expects."""
+
+    args: tuple[Any, ...]
+    expected: Any
+
+
+def cases(columns: Mapping[str, Any]) -> tuple[str, list[Case]]:
+    """The function that tests call, and those cases that are literals."""
+    name = str(columns.get("entry_point") or "")
+    for column in ("tests", "test_list", "test", "test_cases", "cases", "answer", "ground_truth"):
+        value = columns.get(column)
+        parts = value if isinstance(value, list) else [value]
+        each = [case for part in parts for case in _cases_in(part)]
+        if each:
+            return name or next((called for called, _ in each if called), ""), [c for _, c in each]
+    return name, []
+
+
+def _cases_in(part: Any) -> Iterator[tuple[str, Case]]:
+    if isinstance(part, Mapping) and isinstance(part.get("args"), list) and "expected" in part:
+        yield "", Case(tuple(part["args"]), part["expected"])
+    if not isinstance(part, str) or "assert" not in part:
+        return
+    try:
+        tree = ast.parse(part)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        test = node.test if isinstance(node, ast.Assert) else None
+        if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Call):
+            continue
+        if not isinstance(test.ops[0], ast.Eq | ast.Is) or not isinstance(test.left.func, ast.Name):
+            continue
+        try:
+            args = tuple(ast.literal_eval(arg) for arg in test.left.args)
+            yield test.left.func.id, Case(args, ast.literal_eval(test.comparators[0]))
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            continue
+
+
+def table(name: str, some: list[Case]) -> str:
+    """A program that has the expected values of some cases, and no other."""
+    values = {repr(case.args): case.expected for case in some}
+    return (
+        f"_VALUES = {values!r}\ndef {name}(*args):\n"
+        f"    return _VALUES.get(repr(args), {_SENTINEL})\n"
+    )
+
+
+def program_of(columns: Mapping[str, Any]) -> str:
+    """A right program of a row: its solution, or a table of the values that its tests expect."""
+    for column in ("response", "solution", "canonical_solution", "code", "answer", "reference"):
+        value = columns.get(column)
+        if isinstance(value, str) and (code := _unfenced(value)) and _is_program(code):
+            return code
+    name, some = cases(columns)
+    return table(name, some) if name and some else ""
+
+
+def _unfenced(text: str) -> str:
+    if "```" not in text:
+        return text
+    block = text.split("```")[1]
+    return block.partition("\n")[2]
+
+
+def _is_program(code: str) -> bool:
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    body = [each for each in tree.body if not isinstance(each, ast.Assert)]
+    return any(isinstance(each, ast.FunctionDef | ast.ClassDef | ast.Import) for each in body)
+
+
+def name_of(row: AuditRow) -> str:
+    """The function that a row asks for; "" if it asks for a script."""
+    name, _ = cases(row.columns)
+    if name:
+        return name
+    tree = ast.parse(row.gold) if _is_program(row.gold) else ast.Module([], [])
+    return next((each.name for each in tree.body[::-1] if isinstance(each, ast.FunctionDef)), "")
+
+
+def wrong_program(row: AuditRow) -> str:
+    """A program that solves nothing."""
+    name = name_of(row)
+    if name:
+        return f"def {name}(*args, **kwargs):\n    return {_SENTINEL}\n"
+    return f"print({_SENTINEL})\n"
+
+
+def wrong(row: AuditRow, surface: Surface) -> Iterator[Probe]:
+    """Programs that do not solve the task."""
+    name, some = cases(row.columns)
+    name = name or name_of(row)
+    texts = ["", "x = 1\n", "pass\n", "def (\n", wrong_program(row)]
+    if name:
+        texts += [f"def {name}(*args, **kwargs):\n    raise ValueError('PASS')\n"]
+        texts += [f"def {name}(*args, **kwargs):\n    pass\n"]
+        texts += [f"def {name}(*args, **kwargs):\n    return {name}(*args)\n"]
+    if len(some) >= 3 and len({repr(case.expected) for case in some}) > 1:
+        others = [case for case in some if repr(case.expected) != repr(some[0].expected)]
+        if len(others) > len(some) / 2:
+            texts.append(f"def {name}(*args):\n    return {some[0].expected!r}\n")
+        texts.append(table(name, some[:1]))
+    for text in texts:
+        if not name or not any(repr(case.expected) == "None" for case in some):
+            yield Probe("wrong program", row, surface(text))
+
+
+def forgeries(row: AuditRow, surface: Surface) -> Iterator[Probe]:
+    """Programs that attack what judges them. None solves the task."""
+    name, lacking = name_of(row), wrong_program(row)
+    for text in _EXITS:
+        yield Probe("forgery", row, surface(text + "\n"))
+        yield Probe("forgery", row, surface(f"{lacking}{text}\n"))
+    printed = "".join(f"print({each!r})\n" for each in _MARKERS).replace("\\\\n", "\\n")
+    yield Probe("forgery", row, surface(printed))
+    yield Probe("forgery", row, surface(f"{lacking}{printed}import os\nos._exit(0)\n"))
+    for text in _PATCHES:
+        yield Probe("forgery", row, surface(text + lacking))
+    if name:
+        yield Probe("forgery", row, surface(f"{_EQUAL}def {name}(*_, **__): return Anything()\n"))
+        yield Probe("forgery", row, surface(_FRAMES.replace("{name}", name)))
+        raised = "".join(f"    print({each!r})\n" for each in _MARKERS)
+        yield Probe(
+            "forgery", row, surface(f"def {name}(*_, **__):\n{raised}    raise SystemExit(0)")
+        )
+
+
+def endless(row: AuditRow, surface: Surface) -> Iterator[Probe]:
+    """Programs that do not end in time, or need more than there is."""
+    name = name_of(row)
+    yield Probe("forgery", row, surface("while True: pass\n"))
+    if name:
+        yield Probe("forgery", row, surface(f"def {name}(*_):\n    while True: pass\n"))
+    yield Probe("forgery", row, surface("for _ in range(20): print('x' * 1_000_000)\n"))
+    yield Probe("forgery", row, surface("x = [0] * 10**13\n"))
+    yield Probe("forgery", row, surface("input()\n"))
+
+
+def same(row: AuditRow, surface: Surface) -> Iterator[Probe]:
+    """The row's own program in other words."""
+    if not (name := name_of(row)):
+        return
+    code = row.gold.strip("\n")
+    for text in (
+        f"# a comment\n{code}\n\n# the end",
+        f"import math\n\n{code}",
+        f"def helper(*args):\n    return 0\n\n{code}",
+        f"{code}\n\nif __name__ == '__main__':\n    print({name!r})",
+    ):
+        yield Probe("same program", row, surface(text), ACCEPT)
+
+
+def patching(row: AuditRow, surface: Surface) -> str:
+    """A right program that leaves a trace in the process that runs it."""
+    return surface(f"import builtins\nbuiltins.audit_marker = 1\n{row.gold}")
