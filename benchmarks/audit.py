@@ -12,9 +12,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import socket
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +36,32 @@ def graders(folder: Path, only: str) -> Iterator[tuple[Path, Mapping[str, Any]]]
             yield path, value
 
 
-def audited(path: Path, about: Mapping[str, Any]) -> Report:
-    """The report on one grader."""
+@contextmanager
+def target_of(path: Path, about: Mapping[str, Any]) -> Iterator[str]:
+    """What is audited: a function, or the URL of a server that is started for it."""
+    if "serve" not in about:
+        yield f"{path.with_suffix('.py')}:{about['function']}"
+        return
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, str(path.with_suffix(".py")), "--port", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        for _ in range(100):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}{about.get('path', '')}"
+        server.kill()
+
+
+def audited(path: Path, about: Mapping[str, Any]) -> tuple[Report, int]:
+    """The report on one grader, and how many of its witnesses replay."""
     kind = about["target"] if about["target"] in _KINDS else ""
     rows = list(audit_rows(path.with_suffix(".jsonl")))
-    return audit(f"{path.with_suffix('.py')}:{about['function']}", rows, Settings(kind))
+    with target_of(path, about) as target:
+        report = audit(target, rows, Settings(kind))
+        return report, count_replayed(report)
 
 
 def count_replayed(report: Report) -> int:
@@ -58,14 +83,14 @@ def main() -> None:
     for path, about in graders(args.corpus, args.only):
         started = time.monotonic()
         try:
-            report = audited(path, about)
+            report, replayed = audited(path, about)
         except InfiniteRLError as error:
             print(f"{path.stem}: {error}", flush=True)
-            report = Report(str(path), about["target"], 0, note=str(error))
-        seconds.append(time.monotonic() - started)
+            report, replayed = Report(str(path), about["target"], 0, note=str(error)), 0
+        seconds.append(report.seconds or time.monotonic() - started)
         severities = {finding.about.severity for finding in report.findings}
         witnesses += len(report.findings)
-        shown += count_replayed(report)
+        shown += replayed
         wanted = [each["severity"].replace("_", " ") for each in about.get("defects", ())]
         missed = [
             each["class"]

@@ -1,6 +1,7 @@
 """The audit of anybody's reward: who is paid wrongly, with a witness that replays.
 
     rows.py      rows as an audit sees them: what is certain about their golds
+    programs.py  the programs and tests of foreign coding rows
     child.py     the process of a foreign reward: one file, the standard library alone
     process.py   starts that process, asks it, and kills it with all that it started
     targets.py   the kinds of rewards, and whether a witness shows its finding

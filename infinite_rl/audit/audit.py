@@ -26,7 +26,7 @@ from .probes import (
     text,
 )
 from .process import Reply
-from .rows import CODE, OTHER, AuditRow
+from .rows import CODE, TEXT, AuditRow
 from .surfaces import Surface, in_turn, surfaces, without_work
 from .targets import Settings, Target, Witness, failed
 
@@ -40,7 +40,9 @@ _OF_FORM = re.compile(r"format|length|style|structure|tag|penalty|repetition|xml
 
 # A reward that states which spellings it reads may refuse others.
 _OF_SPELLING = re.compile(
-    r"exact|verbatim|character|string|strict|contract|must be|integer|digits|plain", re.I
+    r"exact|verbatim|character|string|strict|contract|must|integer|digits|plain|line|inside|"
+    r"between|after|end|form|text|compared|'[^']*'|`[^`]*`",
+    re.I,
 )
 
 
@@ -99,6 +101,7 @@ class _Audit:
         self.started = time.monotonic()
         self.result = Report(target.spec, target.kind, len(rows))
         self.forms: list[Surface] = []
+        self.tried_forms: list[Surface] = []
         self.failures: dict[str, list[tuple[Probe, Witness, Reply]]] = defaultdict(list)
         self.tried: dict[str, list[int]] = defaultdict(list)
         self.hangs = 0
@@ -111,7 +114,7 @@ class _Audit:
             self._golds(probed)
             self._probes([row for row in probed if row.gold])
             self._function(probed)
-        elif not report.note:
+        elif not report.note and not self._prompts(probed):
             report.note = (
                 "no form of a right answer was paid, so nothing is certain: state the form with "
                 "--wrap 'TEXT {answer} TEXT', or give the rows a column response"
@@ -127,6 +130,25 @@ class _Audit:
         report.calls = self.target.calls
         report.call_ms = 1000 * self.target.seconds / max(1, self.target.calls)
         return report
+
+    def _prompts(self, rows: Sequence[AuditRow]) -> bool:
+        """Of a target that pays no gold: whether it pays the prompt."""
+        pairs = [(row.sent(), row.prompt) for row in rows if row.prompt]
+        others = self.target.judge([(row, "?") for row, _ in pairs])
+        low = max((reply.reward or 0.0 for reply in others), default=0.0)
+        paid = [
+            (pair, reply)
+            for pair, reply in zip(pairs, self.target.judge(pairs), strict=True)
+            if reply.reward is not None and reply.reward > low
+        ]
+        if not paid or len(paid) < len(pairs) / 2:
+            return False
+        pair, reply = paid[0]
+        witness = Witness("prompt", REFUSE, [pair], reply.reward or 0.0)
+        finding = Finding(witness, reply, len(paid), len(pairs), len(paid), len(pairs))
+        self.result.findings.append(finding)
+        self.result.note = "no gold is paid, but the prompt is"
+        return True
 
     # --- controls --------------------------------------------------------------------------------
 
@@ -151,8 +173,9 @@ class _Audit:
         order = sorted(range(len(forms)), key=lambda at: (-round(means[at], 6), at))
         best = order[0]
         full = max(earned[best * width : (best + 1) * width], default=0.0)
+        self.tried_forms = forms
         floor = self._floor(first, forms[best], full, low)
-        if full - floor < 1e-9:
+        if full - floor < 1e-9 or self._is_indifferent(first, forms[best]):
             return self._constant(full)
         self.result.full, self.result.floor = full, floor
         self.result.surface = forms[best]
@@ -167,17 +190,29 @@ class _Audit:
         lowest = min(earned, default=low)
         return lowest if lowest < full - 1e-9 else min(low, full)
 
+    def _is_indifferent(self, rows: Sequence[AuditRow], form: Surface) -> bool:
+        """Whether right and wrong answers of the same length always earn the same."""
+        pairs = []
+        for row in rows:
+            wrong = answers.wrong_texts(row) + ["q" * len(row.gold)] * (row.kind == TEXT)
+            if same := [each for each in wrong if len(each) == len(row.gold)]:
+                pairs += [(row, form(row.gold)), (row, form(same[0]))]
+        rewards = [reply.reward for reply in self.target.judge(pairs)]
+        return bool(pairs) and rewards[::2] == rewards[1::2]
+
     def _constant(self, full: float) -> bool:
         """All controls earn the same: a reward of the form alone, or one that pays everything."""
         about = self.target.about
-        if full > 0 and not _OF_FORM.search(f"{about.name} {about.doc}"):
+        if full > 0 and not _OF_FORM.search(f"{about.name} {about.text}"):
             row = next(row for row in self.rows if row.gold or row.response)
             pairs = [(row.sent(), "I do not know.")]
-            witness = Witness("ignores the gold", REFUSE, pairs, full)
             [reply] = self.target.judge(pairs)
-            finding = Finding(witness, reply, 1, 1, 1, 1)
-            self.result.findings.append(finding)
-            self.result.note = f"every completion earns {full:g}"
+            if reply.reward is not None:
+                witness = Witness("ignores the gold", REFUSE, pairs, reply.reward)
+                self.result.findings.append(Finding(witness, reply, 1, 1, 1, 1))
+            self.result.note = "right and wrong answers earn the same"
+        elif full > 0:
+            self.result.note = "it judges the form alone, as it says: nothing to audit on rows"
         return False
 
     @staticmethod
@@ -207,7 +242,7 @@ class _Audit:
 
     def _probes(self, rows: Sequence[AuditRow]) -> None:
         refused = {probe.row.index for probe, _, _ in self.failures["gold refused"]}
-        rows = [row for row in rows if row.index not in refused and row.kind != OTHER]
+        rows = [row for row in rows if row.index not in refused]
         self._programs([row for row in rows if row.kind == CODE])
         rows = [row for row in rows if row.kind != CODE]
         if rows:
@@ -217,6 +252,9 @@ class _Audit:
         for number, row in enumerate(rows):
             if self._is_late():
                 return
+            if number < _LEARNED and (texts := answers.wrong_texts(row)):
+                # Whatever the form: a text that states a wrong answer alone is wrong.
+                self._run([Probe("wrong answer", row, form(texts[0])) for form in self.tried_forms])
             for form in self.forms:
                 probes = [*text.nothing(row, form), *answers.wrong(row, form)]
                 probes += answers.several(row, form)
@@ -239,6 +277,7 @@ class _Audit:
             pairs = [(row.sent(), code.patching(row, form))]
             self._show(Witness("patched", SAME, pairs, self.result.threshold))
             self._run(list(text.nothing(row, form)))
+            self.hangs += 1
             self._run_apart(list(code.endless(row, form)))
 
     def _show(self, witness: Witness) -> None:
@@ -249,8 +288,10 @@ class _Audit:
             self._take_calls(witness, replies)
 
     def _spellings(self, row: AuditRow, form: Surface) -> Iterator[Probe]:
-        if not _OF_SPELLING.search(self.target.about.doc):
+        if not _OF_SPELLING.search(self.target.about.text):
             yield from answers.spellings(row, form)
+            if form.bounded:
+                yield Probe("spacing", row, form(f" {row.gold} "), ACCEPT)
 
     def _is_late(self) -> bool:
         return time.monotonic() - self.started > self.limits.seconds
@@ -294,6 +335,7 @@ class _Audit:
             pairs.append((row.sent(), form(row.gold)))
             pairs += [(row.sent(), form(wrong)) for wrong in answers.wrong_texts(row)[:1]]
         pairs.append((rows[0].sent(), "I do not know."))
+        pairs += [(row, pairs[0][1]) for row, _ in pairs[1:] if row != pairs[0][0]][:2]
         for witness in function.witnesses(self.target, pairs, self.result.threshold):
             if witness.kind in self.failures or self._is_late():
                 continue
@@ -334,7 +376,7 @@ class _Audit:
 
     def _minimal(self, probe: Probe, witness: Witness) -> Witness:
         """A shorter witness: fewer pairs, or half of the text, while the finding shows."""
-        if witness.expect == ONE_TURN or witness.kind in ("batch", "patched"):
+        if witness.expect == ONE_TURN or witness.kind in ("batch", "batch zero", "patched"):
             return witness
         if len(witness.pairs) > 1 and witness.kind not in ("threads",):
             for pair in witness.pairs:

@@ -82,15 +82,16 @@ def audit_data(
     columns = list(read_some(source))
     report = DataReport(len(columns))
     rows = list(_rows(columns, answer, report))
-    for name, check in (
-        ("leak", lambda: _leaks(rows)),
-        ("contradiction", lambda: _contradictions(rows, report)),
-        ("refuted gold", lambda: _refuted(rows, report)),
-        ("duplicate", lambda: _duplicates(columns, report)),
-        ("contamination", lambda: _contaminated(columns, against or {})),
-        ("weak tests", lambda: _weak(rows, tested, report)),
-        ("flat difficulty", lambda: _flat(columns, report)),
-    ):
+    checks: Mapping[str, Callable[[], list[RowFinding]]] = {
+        "leak": lambda: _leaks(rows),
+        "contradiction": lambda: _contradictions(rows, report),
+        "refuted gold": lambda: _refuted(rows, report),
+        "duplicate": lambda: _duplicates(columns, report),
+        "contamination": lambda: _contaminated(columns, against or {}),
+        "weak tests": lambda: _weak(rows, tested, report),
+        "flat difficulty": lambda: _flat(columns, report),
+    }
+    for name, check in checks.items():
         on_check(name)
         report.findings += check()
     report.checked["leak"] = len(rows)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..estimators import wilson
-from .probes import FALSE_REJECT, KINDS, SEVERITIES, Kind
+from .probes import EXPLOITABLE, FALSE_REJECT, KINDS, SEVERITIES, SILENT_ZERO, Kind
 from .process import Reply
 from .surfaces import Surface
 from .targets import Witness
@@ -98,21 +98,24 @@ def ordered(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda each: (order.index(each.about.severity), -each.count))
 
 
-_OF_SAFETY = ("executed",)  # its cost is no reward
+# Kinds whose completions are written without knowing the gold.
+_BLIND = (
+    "empty", "nothing", "empty form", "prompt", "injection", "pattern", "variable", "forgery",
+    "ignores the gold", "wrong program",
+)  # fmt: skip
 
 
 def cost(kind: str, reply: Reply, rows: int, of_rows: int, full: float, floor: float) -> str:
     """What a finding means for training, in a sentence; "" where nothing can be computed."""
     span = full - floor
-    if kind in _OF_SAFETY or reply.reward is None or not of_rows or not span:
+    if kind == "executed" or reply.reward is None or not of_rows or not span:
         return ""
-    share = rows / of_rows
-    if KINDS[kind].severity == FALSE_REJECT:
-        return f"On {share:.0%} of the probed rows such a right answer earns {reply.reward:g}."
-    if KINDS[kind].severity == "exploitable":
+    share, severity = rows / of_rows, KINDS[kind].severity
+    if severity in (FALSE_REJECT, SILENT_ZERO):
+        return f"On {share:.0%} of the probed rows a right answer earns {reply.reward:g}."
+    if severity != EXPLOITABLE:
+        return ""
+    if kind in _BLIND:
         gain = share * (reply.reward - floor) / span
-        return (
-            f"A policy that always does this earns {gain:.0%} of the full reward without solving "
-            "anything."
-        )
-    return ""
+        return f"A policy that does nothing else earns {gain:.0%} of the full reward."
+    return f"On {share:.0%} of the probed rows a wrong completion earns {reply.reward:g}."

@@ -11,8 +11,8 @@ from typing import Any
 
 from ..errors import StoreError, UsageError, store_errors
 from .findings import Finding, Report
-from .probes import KINDS
-from .targets import SAME, Settings, Witness
+from .probes import KINDS, SAME
+from .targets import Settings, Witness
 
 _WIDTH = 80
 _QUOTED = 300  # characters of a witness on a page

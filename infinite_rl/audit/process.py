@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -58,6 +59,11 @@ class Description:
     name: str
     doc: str
     source: str
+
+    @property
+    def text(self) -> str:
+        """The documentation and the comments."""
+        return "\n".join([self.doc, *re.findall(r"(?<!['\"])#(?!#)(.*)", self.source)])
 
 
 class Process:
@@ -170,7 +176,7 @@ class Process:
         self._starts += 1
         self._mark = uuid.uuid4().hex
         env = {name: os.environ[name] for name in self._keep if name in os.environ}
-        env.update({_MARK: self._mark, "HOME": self.folder, "TMPDIR": self.folder})
+        env = {"HOME": self.folder, "TMPDIR": self.folder, **env, _MARK: self._mark}
         env["PYTHONHASHSEED"] = str(self._starts)
         paths = json.dumps([os.getcwd()])
         try:

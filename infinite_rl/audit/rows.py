@@ -10,6 +10,7 @@ from typing import Any
 
 from ..dataset.rows import Source, read_some
 from ..errors import UsageError
+from .programs import program_of
 
 CHOICE, NUMBER, MATHS, TEXT, CODE, OTHER = "choice", "number", "maths", "text", "code", "other"
 _GOLD = (
@@ -67,8 +68,6 @@ def audit_row(index: int, columns: Mapping[str, Any], answer: str = "") -> Audit
     gold = _gold_text(value)
     kind = _kind(columns, gold)
     if kind == CODE:
-        from .probes.code import program_of  # which imports this module
-
         gold = program_of(columns)
     return AuditRow(
         index, kind, prompt, value, gold, response if isinstance(response, str) else "", columns

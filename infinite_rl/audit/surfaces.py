@@ -6,6 +6,7 @@ wrong to refuse an answer in a tag.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -19,6 +20,11 @@ _LABEL = re.compile(
     r"(?:^|[\"'`(\s*])((?:[A-Z][A-Za-z]*)(?: [A-Za-z]+){0,3}:)(?=[\s\"'`*\\(]|$)", re.M
 )
 _THINKING = ("think", "thinking", "reasoning", "thought", "scratchpad", "analysis")
+# A quoted form with a slot: 'Final: N', `The answer is X.`
+_TEMPLATE = re.compile(
+    r"['\"`]([^'\"`\n{}]{1,40}?)(?<![A-Za-z])(?:N|n|X|x|ANSWER|LETTER|your answer|<answer>|\.\.\.)"
+    r"(?![A-Za-z])([^'\"`\n{}]{0,20})['\"`]"
+)
 _MOST = 12  # tags and labels that are tried
 
 
@@ -57,6 +63,7 @@ _LAST = (
     Surface("brackets", f"{_WORK}\nThe answer is ({{}})."),
     Surface("json", '{"answer": "{}"}', True),
     Surface("last line", f"{_WORK}\n{{}}"),
+    Surface("words and tag", "<think>so it is</think><answer>{}</answer>", True),
     Surface("bare tag", "<answer>{}</answer>", True),
     Surface("bare box", "\\boxed{{}}", True),
     Surface("alone", "{}"),
@@ -76,12 +83,16 @@ def surfaces(row: AuditRow, source: str, wrap: str = "") -> list[Surface]:
         return [Surface("stated", wrap.replace("{answer}", "{}"), bounded=_is_bounded(wrap))]
     if row.kind == CODE:
         return list(_OF_CODE)
-    named = list(_named_in(f"{row.prompt}\n{source}"))
+    named = list(_named_in(row.prompt, source))
     own = [each for each in [_of_response(row)] if each]
     return [*_FIRST, *named, *_LAST, *own]
 
 
-def _named_in(text: str) -> Iterator[Surface]:
+def _named_in(prompt: str, source: str) -> Iterator[Surface]:
+    """Forms that are named: tags, labels, and templates such as 'Final: N'."""
+    text = f"{prompt}\n{source}"
+    for before, after in list(dict.fromkeys(_TEMPLATE.findall(text)))[:_MOST]:
+        yield Surface(f"{before}...{after}", f"{_WORK}\n{before}{{}}{after}")
     tags = [tag for tag in dict.fromkeys(_TAG.findall(text)) if tag.lower() not in _THINKING]
     thinking = next((tag for tag in _TAG.findall(text) if tag.lower() in _THINKING), "")
     for tag in tags[:_MOST]:
@@ -93,6 +104,19 @@ def _named_in(text: str) -> Iterator[Surface]:
             )
     for label in list(dict.fromkeys(_LABEL.findall(text)))[:_MOST]:
         yield Surface(label, f"{_WORK}\n{label} {{}}")
+    for mark in _literals(source):
+        yield Surface(mark, f"{_WORK}\n{mark}{{}}")
+
+
+def _literals(source: str) -> list[str]:
+    """Short strings in a source that may mark an answer: "-> "."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    texts = [each.value for each in ast.walk(tree) if isinstance(each, ast.Constant)]
+    marks = [t for t in texts if isinstance(t, str) and re.fullmatch(r"[^\s{}].{1,18}[\s:=>#]", t)]
+    return list(dict.fromkeys(marks))[:_MOST]
 
 
 def _of_response(row: AuditRow) -> Surface | None:

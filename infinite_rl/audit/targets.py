@@ -137,7 +137,7 @@ class Target:
         pairs = list(zip(alone, other, strict=True))
         if witness.kind == "thread raises":
             return any(not a.fault and b.fault == "raised" for a, b in pairs), other
-        if witness.kind == "thread":
+        if witness.kind in ("thread", "batch zero"):
             limit = witness.threshold
             lost = [_pays(a, limit) and not _pays(b, limit) and not b.fault for a, b in pairs]
             return any(lost), other

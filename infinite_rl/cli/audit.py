@@ -74,7 +74,7 @@ class Audit(Verb):
         settings = Settings(self.kind, self.python, self.timeout, self.memory, self.keep)
         limits = Limits(self.seconds, self.sample)
         reports = [audit(each, rows, settings, limits, self.wrap) for each in self.targets]
-        own = [audit(OURS, rows, Settings(), limits)] if self.fix else []
+        own = [audit(OURS, rows, Settings(keep=_CACHES), limits)] if self.fix else []
         lines = [line for report in reports for line in (*text(report), "")]
         if len(reports + own) > 1:
             lines += [*table(reports + own), ""]
@@ -178,6 +178,7 @@ class Rows(RowsIn):
         return NOT_DONE if findings else DONE
 
 
+_CACHES = ("HOME", "XDG_CACHE_HOME")  # where the compiled sandboxes are
 OURS = "infinite_rl.audit.ours:compute_reward"
 _DROP_IN = """\
 This package's reward on the same rows is the last line of the table. As a drop-in:

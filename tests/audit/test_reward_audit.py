@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from infinite_rl.audit import Limits, Report, Settings, audit, audit_rows, replay
+from infinite_rl.audit.data import audit_data, page
 from infinite_rl.audit.pages import sarif, text, values, web_page
+from infinite_rl.cli import main
 from infinite_rl.errors import UsageError
 
 ROWS = [
@@ -110,6 +114,44 @@ def test_a_reward_of_the_form_alone_may_pay_a_wrong_answer(audited: Audited) -> 
     assert not audited(code).findings
 
 
+# --- code -----------------------------------------------------------------------------------------
+PROGRAMS = [
+    {
+        "prompt": "Write add(a, b).",
+        "answer": "def add(a, b):\n    return a + b\n",
+        "tests": ["assert add(1, 2) == 3", "assert add(-4, 4) == 0", "assert add(9, 5) == 14"],
+    }
+]
+
+
+@pytest.mark.slow
+def test_programs_that_forge_their_verdict_are_sent_to_a_harness(audited: Audited) -> None:
+    code = """
+    import subprocess, sys
+
+    def reward(completion, tests):
+        program = completion.split("```python")[-1].split("```")[0] + "\\n".join(tests)
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=1)
+        return float(done.returncode == 0)
+    """
+    report = audited(code, PROGRAMS)
+    assert {"forgery", "raises"} <= kinds(report) and "same program" not in kinds(report)
+
+
+@pytest.mark.slow
+def test_a_harness_in_this_sandbox_is_not_accused(tmp_path: Path) -> None:
+    (tmp_path / "harness.py").write_text(
+        "from infinite_rl import get_reward_functions\n"
+        "JUDGE = get_reward_functions(only=['coding'])['coding']\n"
+        "def reward(completion, tests):\n"
+        "    return float(JUDGE.compute_reward(completion, {'tests': tests}).passed)\n"
+    )
+    each = list(audit_rows(PROGRAMS))
+    settings = Settings(timeout=20, memory=0, keep=("HOME", "XDG_CACHE_HOME"))
+    report = audit(f"{tmp_path}/harness.py:reward", each, settings, Limits(60, 1))
+    assert report.surface and not report.findings
+
+
 # --- hostile targets ------------------------------------------------------------------------------
 HOSTILE = {
     "raises": ("raise KeyError(completion)", "raises"),
@@ -169,6 +211,13 @@ def test_a_module_that_cannot_be_loaded_is_one_clear_line(audited: Audited) -> N
         audited("import os; os._exit(0)")
 
 
+def test_the_middle_process_and_all_that_a_target_started_are_gone(audited: Audited) -> None:
+    code = "import subprocess\nsubprocess.Popen(['sleep', '1234567'])\n" + textwrap.dedent(SOUND)
+    assert not audited(code).findings
+    lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert not any(b"1234567" in line for line in lines)
+
+
 # --- kinds of targets -----------------------------------------------------------------------------
 JUDGE = "float(f'<answer>{gold}</answer>' == text.replace(' ', '').strip()[-len(gold) - 17 :])"
 SIGNATURES = {
@@ -196,6 +245,47 @@ def test_each_kind_of_target_is_recognized_and_called(audited: Audited, kind: st
     assert report.chat == (kind == "trl")
 
 
+def test_a_reward_of_the_length_alone_is_not_accused(audited: Audited) -> None:
+    code = """
+    def reward(completion, answer):
+        # Length only: correctness is another function's part.
+        return min(1.0, len(completion) / 1000)
+    """
+    report = audited(code)
+    assert not report.findings and "form alone" in report.note
+
+
+# --- rows -----------------------------------------------------------------------------------------
+def test_the_audit_of_rows_lists_what_is_wrong_with_them() -> None:
+    spiders = "How many legs have 9 spiders altogether on the wall of our house?"
+    rows = [
+        {"prompt": "What is 3 + 4?", "answer": "8", "response": "So <answer>7</answer>"},
+        {"prompt": "How many legs have 7 cows? The answer is 28.", "answer": "28"},
+        *({"prompt": spiders, "answer": answer} for answer in ("72", "72", "70")),
+        {"prompt": "Nothing", "answer": ""},
+        {
+            "prompt": "Write largest(a), which returns the largest number of a list.",
+            "answer": "def largest(a):\n    best = a[0]\n    for x in a:\n"
+            "        if x > best:\n            best = x\n    return best\n",
+            "tests": ["assert largest([3]) == 3", "assert largest([5, 5]) == 5"],
+        },
+        *({"prompt": f"Task {n}", "answer": f"{n}", "pass_rate": 1.0} for n in range(3)),
+    ]
+    report = audit_data(rows, against={"animals": [{"prompt": spiders}]})
+    others = [each for each in report.findings if each.check != "contamination"]
+    assert {(each.check, each.row) for each in others} == {
+        ("contradiction", 1), ("refuted gold", 1), ("leak", 2), ("duplicate", 4), ("disputed", 5),
+        ("no gold", 6), ("weak tests", 7), ("flat difficulty", 0),
+    }  # fmt: skip
+    assert [each.row for each in report.of("contamination")] == [3, 4, 5]
+    assert any(line.startswith("WEAK TESTS") for line in page(report))
+
+
+def test_sound_rows_are_not_accused() -> None:
+    rows = [{**row, "response": f"<answer>{row['answer']}</answer>"} for row in ROWS]
+    assert not audit_data(rows).findings
+
+
 # --- pages ----------------------------------------------------------------------------------------
 @pytest.mark.slow
 def test_the_pages_hold_the_findings_and_no_markup_of_texts(audited: Audited) -> None:
@@ -203,8 +293,26 @@ def test_the_pages_hold_the_findings_and_no_markup_of_texts(audited: Audited) ->
     report = audited("def reward(completion, answer): return float(answer in completion)", rows)
     lines = text(report)
     assert all(len(line) <= 100 for line in lines) and "EXPLOITABLE" in "\n".join(lines)
-    page = web_page([report])
-    assert "<script" not in page and "script" in page
+    markup = web_page([report])
+    assert "<script" not in markup and "script" in markup
     results = json.loads(sarif([report]))["runs"][0]["results"]
     assert len(results) == len(report.findings) and results[0]["level"] == "error"
     assert json.dumps(values(report, Settings()))
+
+
+# --- the guide ------------------------------------------------------------------------------------
+@pytest.mark.slow
+def test_a_newcomer_gets_the_page_of_the_guide_with_one_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
+    reward, command, finding = re.findall(r"^```\w+\n(.*?)^```$", guide, re.M | re.S)[:3]
+    monkeypatch.chdir(tmp_path)
+    Path("reward.py").write_text(reward, encoding="utf-8")
+    rows = [ROWS[0], {"prompt": "A shelf holds 4 rows of 30 jars.", "answer": "120"}]
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(shlex.split(command)[1:]) == 14
+    assert finding in capsys.readouterr().out
+    assert main(["audit", "replay", "audit.json", "--number", "1"]) == 1
+    Path("reward.py").write_text(textwrap.dedent(SOUND).replace("reward(", "my_reward("))
+    assert main(["audit", "replay", "audit.json"]) == 0

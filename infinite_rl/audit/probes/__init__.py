@@ -82,7 +82,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "ignores the gold": Kind(EXPLOITABLE, "right and wrong answers earn the same", _COMPARE),
     "gold refused": Kind(
-        FALSE_REJECT, "the gold itself is refused", "Normalize the gold as the prediction is."
+        SILENT_ZERO, "the gold itself is refused", "Normalize the gold; report what cannot be read."
     ),
     "response refused": Kind(
         FALSE_REJECT, "the row's own response is refused", "See why these rows fail."
@@ -104,6 +104,7 @@ KINDS: Mapping[str, Kind] = {
     "repeated": Kind(UNSTABLE, "the same call has other results", _PURE),
     "order": Kind(UNSTABLE, "the result depends on earlier calls", _PURE),
     "batch": Kind(UNSTABLE, "the result depends on the rest of the batch", _PURE),
+    "batch zero": Kind(SILENT_ZERO, "a right answer earns nothing in a larger batch", _PURE),
     "thread": Kind(
         SILENT_ZERO, "a right answer earns nothing off the main thread",
         "Use no signals for time limits: they work in the main thread alone.",

@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from ..process import MARKER
-from ..rows import CHOICE, CODE, MATHS, NUMBER, TEXT, AuditRow
+from ..rows import CHOICE, CODE, MATHS, NUMBER, OTHER, TEXT, AuditRow
 from ..surfaces import Surface
 from . import ACCEPT, Probe
 from .code import wrong_program
@@ -50,8 +50,8 @@ def wrong_texts(row: AuditRow) -> list[str]:
     """Answers that are surely wrong."""
     from ...verification.math_corruptions import wrong_answers
 
-    if row.kind == CODE:
-        return [wrong_program(row)]
+    if row.kind in (CODE, OTHER):
+        return [wrong_program(row)] if row.kind == CODE else []
     if row.kind == CHOICE:
         letter = row.gold.strip("()")
         return [each for each in "ABCD" if each != letter][:3]
@@ -110,7 +110,7 @@ def wrong(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     for text in {row.gold[:-1], row.gold[1:], row.gold[:1]} - {"", row.gold}:
         if row.kind == TEXT and len(text.strip()) > 2:
             continue  # "the Seine" without its article is right
-        if row.kind != CHOICE and _is_other(row.gold, text):
+        if row.kind not in (CHOICE, OTHER) and _is_other(row.gold, text):
             yield Probe("part of the gold", row, surface(text))
     for text in (*_PATTERNS, *_VARIABLES):
         if row.gold.casefold() not in text.casefold():
@@ -171,8 +171,6 @@ def right(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     gold = row.gold
     yield Probe("spacing", row, surface(gold) + "\n", ACCEPT)
     yield Probe("spacing", row, surface(gold).replace("\n", "\r\n"), ACCEPT)
-    if surface.bounded:
-        yield Probe("spacing", row, surface(f" {gold} "), ACCEPT)
     if surface.name != "alone" and "bare" not in surface.name and surface.text[:1] != "<":
         yield Probe("long reasoning", row, _FILLER * 300 + "\n" + surface(gold), ACCEPT)
         text = "There are 3 steps, and the second one gives 17. Then 2 + 2 = 4.\n"
@@ -196,7 +194,7 @@ def spellings(row: AuditRow, surface: Surface) -> Iterator[Probe]:
         return
     value = number(row.gold)
     if value is not None:
-        texts = [f"{row.gold}.0"] if row.gold.isdecimal() else []
+        texts = [f"{row.gold}.0", f"{row.gold}."] if row.gold.isdecimal() else []
         if value.denominator == 1 and abs(value) >= 1000:
             texts.append(f"{value.numerator:,}")
             texts.append(str(value.numerator))

@@ -7,14 +7,13 @@ process, print what a harness prints, or return values that equal everything.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator
 
+from ..programs import SENTINEL, cases, is_program, table
 from ..rows import AuditRow
 from ..surfaces import Surface
 from . import ACCEPT, Probe
 
-_SENTINEL = "'no such value'"
 _EXITS = (
     "import sys\nsys.exit(0)", "import os\nos._exit(0)", "raise SystemExit", "exit()",
     "import atexit, os\natexit.register(os._exit, 0)",
@@ -63,88 +62,12 @@ _PATCHES = (
 )
 
 
-class Case(NamedTuple):
-    """The arguments of a test, and the value that it expects."""
-
-    args: tuple[Any, ...]
-    expected: Any
-
-
-def cases(columns: Mapping[str, Any]) -> tuple[str, list[Case]]:
-    """The function that tests call, and those cases that are literals."""
-    name = str(columns.get("entry_point") or "")
-    for column in ("tests", "test_list", "test", "test_cases", "cases", "answer", "ground_truth"):
-        value = columns.get(column)
-        parts = value if isinstance(value, list) else [value]
-        each = [case for part in parts for case in _cases_in(part)]
-        if each:
-            return name or next((called for called, _ in each if called), ""), [c for _, c in each]
-    return name, []
-
-
-def _cases_in(part: Any) -> Iterator[tuple[str, Case]]:
-    if isinstance(part, Mapping) and isinstance(part.get("args"), list) and "expected" in part:
-        yield "", Case(tuple(part["args"]), part["expected"])
-    if not isinstance(part, str) or "assert" not in part:
-        return
-    try:
-        tree = ast.parse(part)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
-        test = node.test if isinstance(node, ast.Assert) else None
-        if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Call):
-            continue
-        if not isinstance(test.ops[0], ast.Eq | ast.Is) or not isinstance(test.left.func, ast.Name):
-            continue
-        try:
-            args = tuple(ast.literal_eval(arg) for arg in test.left.args)
-            yield test.left.func.id, Case(args, ast.literal_eval(test.comparators[0]))
-        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-            continue
-
-
-def table(name: str, some: list[Case]) -> str:
-    """A program that has the expected values of some cases, and no other."""
-    values = {repr(case.args): case.expected for case in some}
-    return (
-        f"_VALUES = {values!r}\ndef {name}(*args):\n"
-        f"    return _VALUES.get(repr(args), {_SENTINEL})\n"
-    )
-
-
-def program_of(columns: Mapping[str, Any]) -> str:
-    """A right program of a row: its solution, or a table of the values that its tests expect."""
-    for column in ("response", "solution", "canonical_solution", "code", "answer", "reference"):
-        value = columns.get(column)
-        if isinstance(value, str) and (code := _unfenced(value)) and _is_program(code):
-            return code
-    name, some = cases(columns)
-    return table(name, some) if name and some else ""
-
-
-def _unfenced(text: str) -> str:
-    if "```" not in text:
-        return text
-    block = text.split("```")[1]
-    return block.partition("\n")[2]
-
-
-def _is_program(code: str) -> bool:
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    body = [each for each in tree.body if not isinstance(each, ast.Assert)]
-    return any(isinstance(each, ast.FunctionDef | ast.ClassDef | ast.Import) for each in body)
-
-
 def name_of(row: AuditRow) -> str:
     """The function that a row asks for; "" if it asks for a script."""
     name, _ = cases(row.columns)
     if name:
         return name
-    tree = ast.parse(row.gold) if _is_program(row.gold) else ast.Module([], [])
+    tree = ast.parse(row.gold) if is_program(row.gold) else ast.Module([], [])
     return next((each.name for each in tree.body[::-1] if isinstance(each, ast.FunctionDef)), "")
 
 
@@ -152,8 +75,8 @@ def wrong_program(row: AuditRow) -> str:
     """A program that solves nothing."""
     name = name_of(row)
     if name:
-        return f"def {name}(*args, **kwargs):\n    return {_SENTINEL}\n"
-    return f"print({_SENTINEL})\n"
+        return f"def {name}(*args, **kwargs):\n    return {SENTINEL}\n"
+    return f"print({SENTINEL})\n"
 
 
 def wrong(row: AuditRow, surface: Surface) -> Iterator[Probe]:
@@ -165,11 +88,14 @@ def wrong(row: AuditRow, surface: Surface) -> Iterator[Probe]:
         texts += [f"def {name}(*args, **kwargs):\n    raise ValueError('PASS')\n"]
         texts += [f"def {name}(*args, **kwargs):\n    pass\n"]
         texts += [f"def {name}(*args, **kwargs):\n    return {name}(*args)\n"]
-    if len(some) >= 3 and len({repr(case.expected) for case in some}) > 1:
+    if name and len(some) >= 3 and len({repr(case.expected) for case in some}) > 1:
         others = [case for case in some if repr(case.expected) != repr(some[0].expected)]
         if len(others) > len(some) / 2:
             texts.append(f"def {name}(*args):\n    return {some[0].expected!r}\n")
         texts.append(table(name, some[:1]))
+    if not name and len({str(case.expected) for case in some}) > 1:
+        texts.append(f"print({chr(10).join(str(case.expected) for case in some)!r})\n")
+        texts.append(f"print({''.join(str(case.expected).strip() for case in some)!r})\n")
     for text in texts:
         if not name or not any(repr(case.expected) == "None" for case in some):
             yield Probe("wrong program", row, surface(text))

@@ -66,6 +66,11 @@ def huge(row: AuditRow, surface: Surface) -> Iterator[Probe]:
         long = unit * (_HUGE // len(unit))
         yield Probe("hang", row, long + "!", SURVIVE)
         yield Probe("hang", row, surface(long), SURVIVE)
+    text = surface(row.gold)
+    first = text.find(">") + 1  # behind the tag that opens the reasoning
+    for unit in ("a", "a ", "1", " "):
+        long = unit * (_HUGE // len(unit))
+        yield Probe("hang", row, f"{text[:first]}{long}!{text[first:]}", SURVIVE)
 
 
 def expensive(row: AuditRow, surface: Surface) -> Iterator[Probe]:
