@@ -256,6 +256,7 @@ def test_a_reward_of_the_length_alone_is_not_accused(audited: Audited) -> None:
 
 
 # --- rows -----------------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_the_audit_of_rows_lists_what_is_wrong_with_them() -> None:
     spiders = "How many legs have 9 spiders altogether on the wall of our house?"
     rows = [
