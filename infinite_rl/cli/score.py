@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, get_args
 
 from ..config import Number, one_of
-from ..errors import UsageError
+from ..errors import NoColumn, UsageError
 from ..types import ScoreStatus
 from .terminal import DONE, NOT_DONE, Emit, counting, one_line, show_logs
 from .verb import RowsIn, RowsOut
@@ -68,7 +68,12 @@ class Score(RowsIn, RowsOut):
             options = self.pick("overwrite", "overwrite_columns")
             shaped = self._shaped()
             source = self.source if shaped is None else shaped
-            summary = score_file(source, self.out, judging, spread=spread, on_row=count, **options)
+            try:
+                summary = score_file(
+                    source, self.out, judging, spread=spread, on_row=count, **options
+                )
+            except NoColumn as error:
+                raise UsageError(f"{error}{self._hint(shaped is None)}") from None
         rewards = {
             reward: {status: summary.counts[reward, status] for status in get_args(ScoreStatus)}
             for reward in sorted({name for name, _ in summary.counts})
@@ -86,6 +91,15 @@ class Score(RowsIn, RowsOut):
         values = {"counts": rewards, "without_verdict": summary.without_verdict, "out": self.out}
         emit({**vars(summary), **values}, *lines, f"in {self.out}")
         return NOT_DONE if self.strict and summary.without_verdict else DONE
+
+    def _hint(self, is_plain: bool) -> str:
+        """What to add for a file that is that of a data set."""
+        from ..dataset.rows import read
+        from ..dataset.shapes import SHAPES
+
+        first = next(read(self.source), {}) if is_plain else {}
+        names = [name for name, shape in SHAPES.items() if shape.fits(first)]
+        return f"; they are those of {names[0]}: add --as {names[0]}" if names else ""
 
     def _shaped(self) -> "ShapedRows | None":
         from ..dataset.shapes import ShapedRows

@@ -327,9 +327,16 @@ def _is_near(actual: str, expected: str, tolerance: Tolerance) -> bool:
 
 
 def _are_near(actual: str, expected: str, tolerance: Tolerance) -> bool:
-    """Whether two words are numbers that differ by at most the tolerance."""
+    """Whether two words are numbers that differ by at most the tolerance.
+
+    With a tolerance, a number with a point or an exponent is a double, as the sets' judges read it.
+    """
     if not (_NUMBER.fullmatch(actual) and _NUMBER.fullmatch(expected)):
         return False
+    are_integers = _INTEGER.fullmatch(actual) and _INTEGER.fullmatch(expected)
+    is_loose = not are_integers and (tolerance.absolute or tolerance.relative)
+    if is_loose and float(actual) == float(expected) < float("inf"):
+        return True
     return _within_errors(Decimal(actual), Decimal(expected), tolerance)
 
 

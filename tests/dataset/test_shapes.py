@@ -306,6 +306,13 @@ def test_one_command_scores_a_published_file_with_completions(
         assert cli.main(line) == 0
         assert "1 rows left out: its private tests are neither" in capsys.readouterr().err
         assert [row["status"] for row in read(scored)] == ["passed", "failed"] * 5
+    for more, text in (
+        (["--completion", "model"], "add --as livecodebench"),
+        (["--completion", "modell", "--as", "auto"], "has no column 'modell' (its columns: quest"),
+    ):
+        assert cli.main(["score", str(problems), *more, "-o", str(tmp_path / "no.jsonl")]) == 2
+        error = capsys.readouterr().err
+        assert text in error and error.count("\n") == 1
 
 
 def test_the_command_says_what_was_wrong(

@@ -20,7 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from ...errors import StoreError, UsageError, look_up
+from ...errors import NoColumn, StoreError, UsageError, look_up
 from ...reward_functions.math.bounds import Unparsed
 from ...storage import fetch
 from ..loaders import BENCHMARKS, identified, split_in
@@ -158,7 +158,8 @@ def load_shape(
 
     Raises:
         UnknownName: no such shape.
-        UsageError: no shape has these columns, or not the named one; no row; no such source.
+        UsageError: no shape has these columns, or not the named one; no row; no such source; a
+            column of `keep` is missing.
         StoreError: no row is left, or the file is damaged.
     """
     shape = look_up("shape", name, SHAPES) if name else None
@@ -177,6 +178,9 @@ def load_shape(
         if other.missing(first):
             missing = ", ".join(sorted(shape.missing(first))) or "nothing, but has others"
             raise UsageError(f"{path} is none of {name}: it lacks {missing}")
+    for column in keep:
+        if column not in first:
+            raise NoColumn(column, first, str(path))
     counted = Counter[str]() if reasons is None else reasons
     rows = _rows(name, shape, chain([first], published), split, counted, path)
     return _with_columns(rows, keep)
@@ -215,7 +219,9 @@ def shape_of(row: Mapping[str, object], where: str | Path = "the row") -> tuple[
     }
     near = max(shares, key=lambda each: shares[each])
     missing = ", ".join(sorted(SHAPES[near].missing(row)))
-    hint = f": the nearest is {near}, which also has {missing}" if shares[near] and missing else ""
+    hint = f": known are {', '.join(SHAPES)}"
+    if shares[near] and missing:
+        hint = f": the nearest is {near}, which also has {missing}"
     raise UsageError(f"{where} has no known shape (its columns: {', '.join(row)}){hint}")
 
 
