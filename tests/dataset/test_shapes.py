@@ -381,16 +381,30 @@ def test_each_cell_of_the_guide_is_what_the_rows_say(name: str, tmp_path: Path) 
     assert parts(judges) == {judge_of(row) for row in rows}
 
 
-@pytest.mark.parametrize("cells", table("| language | programs |"), ids=lambda cells: cells[0])
+LANGUAGES = table("| language | programs |")
+
+
+def test_the_guide_has_every_language() -> None:
+    assert [cells[0] for cells in LANGUAGES] == [each.name for each in RUNTIMES]
+
+
+@pytest.mark.parametrize("cells", LANGUAGES, ids=lambda cells: cells[0])
 def test_each_cell_of_the_languages_is_true(cells: list[str]) -> None:
-    language, programs, checkers, origin, libraries = cells
+    language, programs, tests, checkers, sets, origin, libraries = cells
     runtime = {each.name: each for each in RUNTIMES}[language]
     assert (programs == "yes") is not runtime.is_query_language
+    assert (tests == "yes") is (runtime.runs_tests and not runtime.is_query_language)
+    using = {
+        name
+        for name, (_, _, answers, judges, _) in SETS.items()
+        if language in parts(answers) or f"{language} checker" in parts(judges)
+    }
+    assert language == "python" or {*re.findall("`(.+?)`", sets)} == using
     assert (checkers == "yes") is (language in CHECKERS)
     assert origin.strip("`") in (runtime.install or "every installation")
-    imports = {"python": "import {}", "javascript": "require('{}')"}
+    imports = {"python": "import {}"}
     names = re.findall("`(.+?)`", libraries)
-    code = "\n".join(imports[language].format(each) for each in names)
+    code = "\n".join(imports.get(language, "require('{}')").format(each) for each in names)
     if code:
         assert RewardExecutor(10).execute(code, language).status == "ok"
 
