@@ -43,6 +43,8 @@ PRINTS = [
     ('#include <setjmp.h>\njmp_buf b;\nint main() { if (!setjmp(b)) longjmp(b, 3); puts("back"); }', "back\n"),
     ('int main() { printf("%.3f %d %f", sqrt(2), isnan(0.0) != 0, INFINITY); }', "1.414 0 inf"),
     ('int main() { struct { int n; int a[]; } *f = malloc(40); f->a[3] = 7; printf("%d %s", f->a[3], _Generic(1L, long: "l", default: "?")); }', "7 l"),
+    ('uint f(uint x, const ulong *y) { return x + *y; }\nint main() { ulong y = 1UL << 40; printf("%u %lu", f(2, &y), y); }', "2 1099511627776"),
+    ('#include <stdint.h>\nint main() { size_t a = SIZE_MAX; printf("%zu %d", a, a == (size_t)-1); }', "18446744073709551615 1"),
     ('static int deep(int n) { int a[20]; a[n % 20] = n; return n ? deep(n - 1) + a[n % 20] % 2 : 0; }\nint big[1000000] = {1};\n'
      'int main() { big[500] = 3; printf("%d %d", deep(60000), big[500]); }', "30000 3"),
 ]  # fmt: skip

@@ -37,6 +37,8 @@ _LENGTHS = {"8": "hh", "16": "h", "32": "", "64": "ll"}
 _USUAL = "".join(
     f"#include <{name}.h>\n" for name in ["stdio", "stdlib", "string", "math", "ctype"]
 )
+# Types that glibc's <stdlib.h> has, too. They are followed by a name, or end a cast.
+_TYPES = {"uint": "unsigned", "ulong": "unsigned long long", "ushort": "unsigned short"}
 _LIMITS = Limits(timeout_s=20, memory_bytes=256 * 2**20, output_chars=2_000_000)
 _STACK_PAGES = 256  # of 64 KiB
 _MOST_CODE = 2**20  # bytes of a module's functions: the host compiles them, a second for this much
@@ -109,16 +111,27 @@ def _formats() -> str:
 
 def compile_program(code: str) -> bytes:
     """Return the module of a program. Raises `DoesNotCompile` or `CompilerLimit`."""
-    kit, text = compiler(), code.encode("utf-8", "replace")
-    wasm, message = _compiled(kit, text, ())
+    kit, text, types = compiler(), code.encode("utf-8", "replace"), _native_types(code)
+    wasm, message = _compiled(kit, text, types)
     if not wasm:
         raise _refusal(message)
     if not _is_valid(kit, wasm):  # a function is called with other types than its own
         usual = {"usual.h": _USUAL.encode()}
-        wasm, _ = _compiled(kit, text, ("-include", "/usual.h"), usual)
+        wasm, _ = _compiled(kit, text, (*types, "-include", "/usual.h"), usual)
     if not (wasm and _is_valid(kit, wasm)):
         raise Unsupported("a function is called with other types than its own")
     return with_stack(wasm)
+
+
+def _native_types(code: str) -> tuple[str, ...]:
+    if not re.search(r"<stdlib\.h>", code):
+        return ()
+    return tuple(
+        f"-D{name}={kind}"
+        for name, kind in _TYPES.items()
+        if name in code
+        and not re.search(rf"\b{name}\b(?!\s*\**\s*[A-Za-z_)])|define\s+{name}\b", code)
+    )
 
 
 def _is_valid(kit: Compiler, wasm: bytes) -> bool:

@@ -25,8 +25,8 @@ _SIZE, _DISTANCE = "unsigned long long", "long long"
 _SIZES = {
     **dict.fromkeys(("size_t", "uintptr_t"), _SIZE),
     **dict.fromkeys(("ssize_t", "ptrdiff_t", "intptr_t"), _DISTANCE),
-    **dict.fromkeys(("PTRDIFF_MAX", "INTPTR_MAX", "SSIZE_MAX"), "LLONG_MAX"),
-    **{"UINTPTR_MAX": "ULLONG_MAX", "sizeof": f"({_SIZE})sizeof"},
+    **dict.fromkeys(("PTRDIFF_MAX", "INTPTR_MAX", "SSIZE_MAX"), "(long long)(~0ULL >> 1)"),
+    **{"SIZE_MAX": "(~0ULL)", "UINTPTR_MAX": "(~0ULL)", "sizeof": f"({_SIZE})sizeof"},
 }
 _LONGS = {**WIDE, "ldiv": "lldiv", "ldiv_t": "lldiv_t", "lrintl": "llrintl", "strtoimax": "strtoll"}
 _MEASURES = {"strlen", "strspn", "strcspn", "strnlen"}
