@@ -11,6 +11,7 @@
     findings.py  findings, their severity and cost, and rates with intervals
     pages.py     the report as text, JSON, SARIF and HTML
     ours.py      this package's reward as a plain function: the drop-in
+    rollouts.py  the audit in training: rollouts that are paid for a trick
     data.py      the audit of rows, whatever rewards judge them
 
 A probe is used only where the gold's form decides it: to accuse a sound reward is the worst error.

@@ -33,6 +33,8 @@ from .targets import Settings, Target, Witness, failed
 _LEARNED = 3  # rows on which all forms are tried
 _PROBED = 8  # rows that are probed in full
 _FORMS = 2  # accepted forms that are probed
+_SLOW_S = 0.3  # seconds of a call, from which forms are learned on one row
+_GOLDS_S = 5.0  # for the golds of all rows
 _SHORT = 2000  # characters of a text that is sent to a target that hangs
 _MOST_HANGS = 2  # after which no further long text is sent
 # A reward that says that it judges the form alone pays wrong answers by design.
@@ -128,7 +130,7 @@ class _Audit:
             rates[expect] = Rate(sum(len(self.failures[kind]) for kind in kinds), total)
         report.false_accepts, report.false_rejects = rates[REFUSE], rates[ACCEPT]
         report.calls = self.target.calls
-        report.call_ms = 1000 * self.target.seconds / max(1, self.target.calls)
+        report.call_ms = 1000 * self._call_s()
         return report
 
     def _prompts(self, rows: Sequence[AuditRow]) -> bool:
@@ -157,6 +159,9 @@ class _Audit:
         first = [row for row in rows if row.gold][:_LEARNED] or rows[:_LEARNED]
         source = self.target.about.source
         forms = in_turn([surfaces(row, source, self.wrap) for row in first])
+        self.target.judge([(first[0], forms[0](first[0].gold))] * 2)
+        if self._call_s() > _SLOW_S:
+            first = first[:1]
         pairs = [(row, form(row.gold)) for form in forms for row in first]
         replies = self.target.judge(pairs)
         if all(reply.fault == "raised" for reply in replies):
@@ -229,7 +234,8 @@ class _Audit:
     def _golds(self, rows: Sequence[AuditRow]) -> None:
         """Each row's gold in the accepted form, and its own response, must be paid."""
         form = self.forms[0]
-        golds = [row for row in self.rows[:200] if row.gold]
+        most = max(len(rows), min(200, int(_GOLDS_S / max(1e-3, self._call_s()))))
+        golds = [row for row in self.rows[:most] if row.gold]
         self._run([Probe("gold refused", row, form(row.gold), ACCEPT) for row in golds])
         if len(self.failures["gold refused"]) > len(golds) / 2:
             self.failures.pop("gold refused")  # the form was not learned for most rows
@@ -292,6 +298,10 @@ class _Audit:
             yield from answers.spellings(row, form)
             if form.bounded:
                 yield Probe("spacing", row, form(f" {row.gold} "), ACCEPT)
+
+    def _call_s(self) -> float:
+        """The mean seconds of a call."""
+        return self.target.seconds / max(1, self.target.calls)
 
     def _is_late(self) -> bool:
         return time.monotonic() - self.started > self.limits.seconds

@@ -164,6 +164,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     row = {"type": "math", "prompt": "What is 2 + 3?", "answer": "5", "response": "5"}
     lines = "".join(json.dumps({**row, "id": str(number)}) + "\n" for number in range(4))
     (tmp_path / "rows.jsonl").write_text(lines, encoding="utf-8")
+    (tmp_path / "reward.py").write_text(blocks("audit.md", "python")[0], encoding="utf-8")
     recipe = yaml.safe_load((ROOT / "configs/train/gsm8k_grpo.yaml").read_text(encoding="utf-8"))
     small = {"max_steps": 1, "batch_size": 2, "group_size": 2, "max_new_tokens": 4, "device": "cpu"}
     (tmp_path / "configs/train").mkdir(parents=True)

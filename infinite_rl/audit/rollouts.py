@@ -1,0 +1,147 @@
+"""The audit in training: rollouts that are paid for a trick, while the reward rises.
+
+    monitor = RolloutMonitor(strict=compute_reward)
+    trainer = GRPOTrainer(model, watched(my_reward, monitor), ...)
+
+`watched` records what a TRL reward function pays and logs the shares of suspicious rollouts. Other
+loops call `RolloutMonitor.add` and `report` themselves.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from statistics import median
+from typing import Any, NamedTuple
+
+from ..adapters.scorer import text_of
+
+_MARKS = re.compile(r"\\boxed|<answer>|####|final answer", re.I)
+_MANY_MARKS = 4  # stated answers in one rollout
+_SAME = 4  # different prompts for which one text is paid
+_SHORT = 0.25  # of the median length of earlier paid rollouts
+_LEAST = 32  # rollouts, before anything is reported
+_JUDGED = 16  # rollouts of a report that the strict reward judges
+
+
+class Rollout(NamedTuple):
+    """A completion in training, what it earned, and its gold."""
+
+    prompt: str
+    completion: str
+    reward: float
+    answer: Any = None
+
+
+class Suspicion(NamedTuple):
+    """A kind of trick, the share of the paid rollouts that show it, and one of them."""
+
+    kind: str
+    share: float
+    example: Rollout
+
+
+class RolloutMonitor:
+    """Keeps the last `window` rollouts; a rollout is paid from `threshold` on.
+
+    `strict` is a stricter reward, f(completion, answer): 16 paid rollouts of each report are judged
+    by it, drawn by `seed`. It is called in the trainer's process: pass one that you trust, such as
+    `infinite_rl.audit.ours.compute_reward`.
+    """
+
+    def __init__(
+        self,
+        strict: Callable[[str, Any], float | None] | None = None,
+        *,
+        window: int = 1024,
+        threshold: float = 0.5,
+        seed: int = 0,
+    ) -> None:
+        self.strict, self.threshold = strict, threshold
+        self._rollouts: deque[Rollout] = deque(maxlen=window)
+        self._chance = random.Random(seed)
+        self._length: float | None = None  # the median of the first paid rollouts
+
+    def add(self, rollouts: Sequence[Rollout]) -> None:
+        """Record rollouts of a step."""
+        self._rollouts.extend(rollouts)
+        if self._length is None and len(paid := self._paid()) >= _LEAST:
+            self._length = median(len(each.completion) for each in paid)
+
+    def is_rising(self) -> bool:
+        """Whether the later half of the window earns more than the earlier half."""
+        rewards = [each.reward for each in self._rollouts]
+        half = len(rewards) // 2
+        return len(rewards) >= _LEAST and sum(rewards[half:]) > sum(rewards[: len(rewards) - half])
+
+    def report(self) -> list[Suspicion]:
+        """What the paid rollouts of the window show, the most frequent first."""
+        paid = self._paid()
+        if len(paid) < _LEAST:
+            return []
+        prompts: dict[str, set[str]] = {}
+        for each in paid:
+            prompts.setdefault(" ".join(each.completion.split()), set()).add(each.prompt)
+        tricks: Mapping[str, Callable[[Rollout], bool]] = {
+            "same text": lambda r: len(prompts[" ".join(r.completion.split())]) >= _SAME,
+            "many answers": lambda r: len(_MARKS.findall(r.completion)) >= _MANY_MARKS,
+            "short": lambda r: len(r.completion) < _SHORT * (self._length or 0),
+        }
+        suspicions = [
+            Suspicion(kind, len(cases) / len(paid), min(cases, key=lambda r: len(r.completion)))
+            for kind, shows in tricks.items()
+            if (cases := [each for each in paid if shows(each)])
+        ]
+        suspicions += self._disagreements(paid)
+        return sorted(suspicions, key=lambda each: -each.share)
+
+    def metrics(self) -> dict[str, float]:
+        """The shares by kind, for a trainer's log."""
+        shares = {f"audit/{each.kind.replace(' ', '_')}": each.share for each in self.report()}
+        return {**shares, "audit/rising": float(self.is_rising())}
+
+    def _paid(self) -> list[Rollout]:
+        return [each for each in self._rollouts if each.reward >= self.threshold]
+
+    def _disagreements(self, paid: Sequence[Rollout]) -> list[Suspicion]:
+        """Paid rollouts that the strict reward refuses."""
+        if self.strict is None:
+            return []
+        sample = self._chance.sample(list(paid), min(_JUDGED, len(paid)))
+        verdicts = [(each, self.strict(each.completion, each.answer)) for each in sample]
+        refused = [each for each, verdict in verdicts if verdict is not None and verdict <= 0]
+        return [Suspicion("refused", len(refused) / len(sample), refused[0])] if refused else []
+
+
+def watched(
+    reward: Callable[..., list[float | None]], monitor: RolloutMonitor, answer: str = "answer"
+) -> Callable[..., list[float | None]]:
+    """A TRL reward function that also records its rollouts; `answer` is the column of golds.
+
+    The shares of suspicious rollouts are logged by TRL's `log_metric`.
+    """
+
+    @wraps(reward)
+    def watching(
+        prompts: Sequence[Any], completions: Sequence[Any], **columns: Any
+    ) -> list[float | None]:
+        rewards = reward(prompts=prompts, completions=completions, **columns)
+        golds = columns.get(answer) or [None] * len(completions)
+        monitor.add(
+            [
+                Rollout(str(prompt), text_of(completion), float(value), gold)
+                for prompt, completion, value, gold in zip(
+                    prompts, completions, rewards, golds, strict=True
+                )
+                if value is not None
+            ]
+        )
+        if log_metric := columns.get("log_metric"):
+            for name, share in monitor.metrics().items():
+                log_metric(name, share)
+        return rewards
+
+    return watching
