@@ -16,6 +16,7 @@ from ...parsing.markup import TagMatch, format_of, split_thinking, tag_matches
 from ...parsing.word_tables import WordTables
 from .bounds import Unparsed
 from .statements import (
+    LINE,
     NEXT_QUESTION,
     Tokens,
     fault_after,
@@ -26,6 +27,7 @@ from .statements import (
     until_end_token,
     until_next_question,
 )
+from .units import is_unit
 
 Convention = Literal["tag", "math", "gsm8k", "last_number"]
 Source = Literal["tag", "hash", "box", "phrase", "last_number"]
@@ -91,11 +93,11 @@ def answer_text(text: str, convention: Convention = "tag", *, reference: bool = 
     if len(text) > MAX_TEXT:
         raise Unparsed(f"a text of more than {MAX_TEXT} characters")
     if convention == "tag":
-        if _HINT.search(text.lower()) is None:
+        if _HINT.search(text.lower()) is None and _SENTENCES.search(text) is None:
             return text  # a bare answer, the commonest
         tags = answer_tags(text)
         content = tags[-1].content if tags else visible_text(text)
-        stated = _stated_box(content) or after_marker(content)
+        stated = _stated_box(content) or after_marker(content) or _conclusion(content)
         return content if stated is None else stated
     visible = visible_text(text)
     if convention == "math":
@@ -239,6 +241,7 @@ def find_box(text: str) -> Box | None:
     return Box(answer, text, begin, end + 1)
 
 
+_UNIT_BEHIND = _TABLES.pattern("unit behind")
 _RAISED = _TABLES.pattern("raised")
 
 
@@ -258,8 +261,15 @@ def _stated_box(text: str) -> str | None:
     fault = fault_around(box.text[max(0, box.start - _FAR) : box.start], behind, answer)
     if fault or _stated_otherwise(behind, answer):
         raise Unparsed(fault or "another answer behind the box")
+    head = _name_before(box.text, box.start) if "=" not in answer else ""
+    if head[1:2] == "(" and answer == box.content:  # of a function: its bound name is free
+        answer = head + answer
     unit = unit_after(behind) if behind else ""
-    return f"{answer} {unit}" if unit[-1:].isalpha() and "cent" not in unit.lower() else answer
+    if unit[-1:].isalpha() and "cent" not in unit.lower():
+        return f"{answer} {unit}"
+    named = _UNIT_BEHIND.match(behind) if plain_number(answer) is not None else None
+    fits = named and named[1] != "percent" and is_unit(named[1])
+    return f"{answer} {named[1]}" if named and fits else answer
 
 
 def _stated_otherwise(behind: str, answer: str) -> bool:
@@ -293,7 +303,7 @@ def _with_joined(text: str, start: int, last: str) -> tuple[int, str]:
             content = _content(text, opening, end) if near else ""
         except Unparsed:
             return stop, answer  # only the last box must be whole
-        joined = joint(text[end + 1 : stop]) if near else None
+        joined = joint(text[end + 1 : stop]) or _titled(text, start, end, stop) if near else None
         if joined is None:
             return stop, answer
         if joined.repeats and (content == last or _same_number(content, last)):
@@ -402,6 +412,22 @@ def joint(between: str) -> Joint | None:
     return Joint(sign, named, label is not None, not (mark or word or label))
 
 
+def _titled(text: str, start: int, end: int, stop: int) -> Joint | None:
+    """What joins two boxes that each have a title, or the label of the next part, before them."""
+    kinds = Tokens.of(text[max(0, start - _FAR) : start]).kinds
+    between = Tokens.of(text[end + 1 : stop])
+    titles = _TITLES.fullmatch(between.kinds) and _TITLED.search(kinds.rpartition(LINE)[2])
+    part = _PARTED.fullmatch(between.kinds)
+    label = between.texts[part.start(1)].lower() if part else ""
+    last = _LABELS[_LABELS.index(label) - 1] if label in _LABELS[1:] else ""
+    before = re.compile(rf"(?:^|[\s*(]){last}\)").search(text[max(0, start - _FAR) : start])
+    return Joint(",", "", True, repeats=False) if titles or (last and before) else None
+
+
+_TITLES, _TITLED, _PARTED = map(production, ("titles", "titled", "parted"))
+_LABELS = ["a", "b", "c", "d", "e", "f", "", "i", "ii", "iii", "iv"]
+
+
 def _name_before(text: str, start: int) -> str:
     """The name `x = ` that ends right before a box, "" without one."""
     texts, kinds = Tokens.of(text[max(0, start - _LONGEST_NAME) : start])
@@ -429,6 +455,8 @@ def after_marker(text: str) -> str | None:
     index, length = max((lowered.rfind(marker), len(marker)) for marker in _MARKERS)
     if index < 0:
         return None
+    if fault_before(text[max(0, index - _FAR) : index]):
+        raise Unparsed("an answer that is denied or left open")
     clause = _CLAUSE.split(text[max(0, index - 200) : index])[-1]
     if _DOUBTFUL.search(Tokens.of(clause).seen().kinds):
         raise Unparsed("an answer that is denied or left open")
@@ -442,6 +470,27 @@ def after_marker(text: str) -> str | None:
     if fault:
         raise Unparsed(fault)
     return statement
+
+
+def _conclusion(text: str) -> str | None:
+    """What the last of several sentences states: what is bold at its end, or all of it."""
+    text = text.strip()
+    starts = [match.end() for match in _SENTENCES.finditer(text)]
+    last = text[starts[-1] :] if starts else text
+    bold = _BOLD_END.search(last)
+    if bold and not fault_before(last[: bold.start()]):
+        return bold[1]
+    if not starts:
+        return None
+    steps = list(_STEP.finditer(last))
+    if steps:
+        return _statement(last[steps[-1].end() :])
+    return _statement(last) if _CONCLUDING.match(Tokens.of(last[:_LONGEST]).kinds) else None
+
+
+_SENTENCES = re.compile(r"(?<!\b[A-Z])[.!?][$*)]{0,3}\s+(?=[A-Z$*\\])|\n+")
+_BOLD_END = re.compile(r"(?<=\s)\*\*([^*\n]+?)\.?\*\*\.?\Z")
+_STEP, _CONCLUDING = _TABLES.pattern("step"), production("concluding")
 
 
 def _statement(rest: str) -> str:

@@ -29,7 +29,7 @@ _CODES |= {name: chr(0xE800 + index) for index, name in enumerate(_OTHERS)}
 _KINDS = {word: _CODES[name] for name, *words in _ROWS for word in words}
 for _name, *_parts in map(str.split, TABLES.rows("unions")):
     _CODES[_name] = "".join(_CODES[part] for part in _parts)
-_NUM, _STOP, _LINE, _SPACE = (_CODES[name] for name in ("num", "stop", "line", "space"))
+_NUM, _STOP, LINE, _SPACE = (_CODES[name] for name in ("num", "stop", "line", "space"))
 _UNSEEN = dict.fromkeys(map(ord, _CODES["unseen"]))
 _REFERENCE = re.compile(r"(!?)([a-z]+)|\s+")
 
@@ -74,7 +74,7 @@ def _kind(token: str) -> str:
     if first.isdigit() or token[-1].isdigit():
         return _NUM
     if token[-1].isspace():
-        return _LINE if "\n" in token else _SPACE
+        return LINE if "\n" in token else _SPACE
     return _CODES["cmd" if first == "\\" and len(token) > 2 else "sign"]
 
 
@@ -103,7 +103,7 @@ def fault_before(before: str, *, box: bool = False, either: bool = False) -> str
     A `box` may also be part of a formula. `either` may stand before a list of answers.
     """
     tokens = Tokens.of(before[-_BEFORE_CHARS:])
-    if box and _CALCULATION.search(tokens.kinds.rpartition(_LINE)[2][-_FORMULA_TOKENS:]):
+    if box and _CALCULATION.search(tokens.kinds.rpartition(LINE)[2][-_FORMULA_TOKENS:]):
         return CALCULATED
     words = tokens.kinds.translate(_UNSEEN)
     if not _TRIGGERS.isdisjoint(words):
@@ -144,8 +144,8 @@ def _sentences(tokens: Tokens) -> Iterator[Tokens]:
     """The sentences of a text; "No." belongs to the one behind it."""
     start, texts, kinds = 0, tokens.texts, tokens.kinds
     for index, kind in enumerate(kinds):
-        stops = kind in _ENDS and kinds[index + 1 : index + 2] in ("", _SPACE, _LINE)
-        if kind == _LINE or (stops and not (index and kinds[index - 1] in _ALONE)):
+        stops = kind in _ENDS and kinds[index + 1 : index + 2] in ("", _SPACE, LINE)
+        if kind == LINE or (stops and not (index and kinds[index - 1] in _ALONE)):
             yield Tokens(texts[start : index + 1], kinds[start : index + 1]).seen()
             start = index + 1
     yield Tokens(texts[start:], kinds[start:]).seen()
