@@ -4,7 +4,7 @@ import gc
 import importlib.util
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, TimeoutError
 from pathlib import Path
 from typing import NoReturn
 
@@ -100,23 +100,27 @@ def test_without_sympy_nobody_is_blamed(solvers: algebra._Solvers) -> None:
 
 
 # -- the workers ----------------------------------------------------------------------------------
-def test_a_new_worker_is_ready(solvers: algebra._Solvers, monkeypatch: pytest.MonkeyPatch) -> None:
-    over, there = threading.Event(), threading.Event()
+def test_a_verdict_waits_for_the_first_worker_beyond_its_timeout(
+    solvers: algebra._Solvers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = threading.Event()
 
     def worker() -> NoReturn:
         over.wait(60)
-        there.set()
         raise NoWorkers("the test is over")
 
     monkeypatch.setattr(algebra, "Worker", worker)
-    try:
-        verdict = verify(QUESTION, "e^6 - 1", timeout=0.02)
-        assert verdict.status == "timeout" and verdict.missing and not there.is_set()
-    finally:
-        over.set()
-        for thread in threading.enumerate():
-            if thread.name == "algebra":
-                thread.join()  # before the real workers are back
+    with ThreadPoolExecutor(1) as pool:
+        verdict = pool.submit(verify, QUESTION, "e^6 - 1", timeout=0.02)
+        try:
+            with pytest.raises(TimeoutError):
+                verdict.result(0.2)  # ten times its own
+        finally:
+            over.set()
+    assert verdict.result().status == "budget" and verdict.result().missing
+    for thread in threading.enumerate():
+        if thread.name == "algebra":
+            thread.join()  # before the real workers are back
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from ...types import RewardFunctionScore
 from ..reward_function import Expected, RewardFunction, by_predicate, unscored
 from .bounds import Unparsed
 from .extract import BOXES, Convention, answer_tags, answer_text
-from .verify import Verdict, verify_when_ready
+from .verify import Decimals, Verdict, verify
 
 if TYPE_CHECKING:
     from ..shaping import Shaping
@@ -41,6 +41,8 @@ class MathRewardFunction(RewardFunction):
     `extract` names another convention of where the answer stands: "math" (the last box), "gsm8k"
     (`#### `, without it the last number) or "last_number". Its format is then 1.0 if the answer
     stands there, 0.4 for the last number in place of `#### `, and 0.0 without one.
+
+    `decimals="gold"` accepts what rounds to a reference with a decimal point, as `verify` does.
     """
 
     version = "5"
@@ -52,9 +54,11 @@ class MathRewardFunction(RewardFunction):
         *,
         shaping: Shaping | None = None,
         extract: Convention = "tag",
+        decimals: Decimals = "exact",
     ) -> None:
         super().__init__(task_name, timeout, shaping=shaping)
         self.extract = extract
+        self.decimals = decimals
 
     def compute_reward(
         self, model_output: str, expected_output: Expected, answer_tag: str = ANSWER_TAG
@@ -105,7 +109,7 @@ class MathRewardFunction(RewardFunction):
         return _scored(format_score, self._verdict(content, gold))
 
     def _verdict(self, answer: str, gold: str) -> Verdict:
-        return verify_when_ready(answer, gold, timeout=self.timeout)
+        return verify(answer, gold, timeout=self.timeout, decimals=self.decimals)
 
     def _disagreement(self, tags: list[TagMatch]) -> str:
         """Why several tags are no answer; "" if they all mean the same."""

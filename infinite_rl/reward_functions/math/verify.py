@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Literal
 
@@ -13,12 +14,15 @@ from .canonicalize import canonicalize
 from .equivalence import difference
 from .extract import Convention, answer_text
 from .normal_form import read
+from .regions import approximate_value
 from .tree import Node, show
 
+Decimals = Literal["exact", "gold"]
 VerdictStatus = Literal["equal", "different", "unparsed", "timeout", "budget"]
 
 _INTEGER = re.compile(r"\s{0,99}(?:\$(-?[0-9]{1,300})\$|(-?[0-9]{1,300}))\.?\s{0,99}")
 CALCULUS = ("\\int", "\\sum", "\\prod", "\\lim", "{dx}", "∫", "∑", "∏")  # perhaps work for sympy
+_DECIMAL = re.compile(r"\.([0-9]+)(?:e([-+]?[0-9]{1,3}))?")
 _CHOICES = frozenset("abcd")
 _SHORT = 200  # characters of an answer whose form is kept: a gold recurs with each completion
 _FAILURES: list[VerdictStatus] = ["unparsed", "budget", "timeout"]  # of two, the first counts
@@ -49,15 +53,39 @@ class Verdict:
 
 
 def verify(
-    prediction: str, gold: str, *, timeout: float = 2.0, extract: Convention = "tag"
+    prediction: str,
+    gold: str,
+    *,
+    timeout: float = 2.0,
+    extract: Convention = "tag",
+    decimals: Decimals = "exact",
 ) -> Verdict:
     """Whether `prediction` means the same as `gold`, by the conventions of this package.
 
     Either may be a bare answer or a text that holds one: in `<answer>` tags, in the last
     `\\boxed{}`, or after a marker such as `#### `; `extract` names another convention, see
     `extract.answer_text`. The verdict does not depend on their order, on the thread or on the load
-    of the machine, unless `timeout` (seconds) passes. Nothing is raised, whatever the texts hold.
+    of the machine, unless `timeout` (seconds) passes; the time in which sympy loads, once in a
+    process, is not counted. Nothing is raised, whatever the texts hold.
+
+    With `decimals="gold"` a number that rounds to a gold with a decimal point is equal, and the
+    reason says so: 3.14159 to 3.14.
     """
+    verdict = _judged(prediction, gold, timeout, extract, decimals)
+    if verdict.status != "timeout" or not verdict.missing:
+        return verdict
+    from .algebra import wait_until_ready
+
+    try:
+        wait_until_ready()
+    except Unavailable:
+        return verdict
+    return _judged(prediction, gold, timeout, extract, decimals)
+
+
+def _judged(
+    prediction: str, gold: str, timeout: float, extract: Convention, decimals: Decimals
+) -> Verdict:
     sides = (_INTEGER.fullmatch(prediction), _INTEGER.fullmatch(gold))
     if extract == "tag" and sides[0] and sides[1]:
         return _integers(sides[0], sides[1])
@@ -83,26 +111,27 @@ def verify(
     shown = [show(forms[side]) if side in forms else "" for side in ("prediction", "gold")]
     if faults:
         return _failed(faults, shown)
-    return _decided(forms["prediction"], forms["gold"], budget, shown)
+    verdict = _decided(forms["prediction"], forms["gold"], budget, shown)
+    rounds = decimals == "gold" and verdict.status == "different"
+    if rounds and _rounds_to(forms["prediction"], forms["gold"], answers["gold"], budget):
+        return Verdict("equal", "it rounds to the decimals of the gold", *shown)
+    return verdict
 
 
-def verify_when_ready(
-    prediction: str, gold: str, *, timeout: float = 2.0, extract: Convention = "tag"
-) -> Verdict:
-    """`verify`, repeated once if its time passed while sympy was loading.
-
-    That happens at most once in a process, and must not leave a row unscored.
-    """
-    verdict = verify(prediction, gold, timeout=timeout, extract=extract)
-    if verdict.status != "timeout" or not verdict.missing:
-        return verdict
-    from .algebra import wait_until_ready
-
+def _rounds_to(prediction: Node, gold: Node, text: str, budget: Budget) -> bool:
+    """Whether a value is within half a unit of the last digit of a decimal gold."""
+    written = _DECIMAL.search(text)
+    sides = [node.args[0] if node.op == "quantity" else node for node in (prediction, gold)]
+    units = [node.unit.dimension for node in (prediction, gold) if node.unit is not None]
+    plain = all(side.is_expression and not side.symbols for side in sides)
+    if written is None or not plain or sides[1].op != "num" or len(set(units)) > 1:
+        return False
     try:
-        wait_until_ready()
-    except Unavailable:
-        return verdict
-    return verify(prediction, gold, timeout=timeout, extract=extract)
+        value, exact = (approximate_value(side, budget) for side in sides)
+    except _FAULTS:
+        return False
+    half = Fraction(10) ** (int(written[2] or 0) - len(written[1])) / 2
+    return abs(value - exact) <= half
 
 
 def verify_many(
@@ -116,7 +145,7 @@ def verify_many(
     each = list(pairs)
     distinct = list(dict.fromkeys(each))
     slow = [pair for pair in distinct if any(sign in text for text in pair for sign in CALCULUS)]
-    judge = partial(verify_when_ready, timeout=timeout, extract=extract)
+    judge = partial(verify, timeout=timeout, extract=extract)
     verdicts: dict[tuple[str, str], Verdict] = {}
     if len(slow) > 1:
         from concurrent.futures import ThreadPoolExecutor  # loads logging, which nothing here needs
