@@ -85,6 +85,23 @@ Conventions. Each example is a test: `==` are equal, `!=` are different, `??` ca
       The total cost is $5 == 5    x is 5 != y = 5    So the value is 5 == 5    None is 5 ?? 5
 - A chain of equal signs must hold; it is worth its last part.
       2 + 3 = 5 == 5    2 + 2 = 5 ?? 5
+- A bound name is free, and so are those of arbitrary constants and of the whole number beside pi.
+      f(n) = n + 1 == f(x) = x + 1    f(x) = x + 1 != g(x) = x + 1    y = Ce^x == y = Ae^x
+      y = C e^{2x} != y = C e^x    x = \frac{\pi}{4} + k\pi == x = \frac{\pi}{4} + n\pi
+- A quantity that a task asks for may stand before its value; a single variable's multiple may not.
+      m + n = 306 + 9 = 315 == 315    P(X > 2) = 1/4 == 1/4    |AB| = 5 == 5    2x = 10 != 10
+- Values of several names are in the order of the names; a list with a value twice is in order.
+      x = 1, y = 2 == 1, 2    x = 1, y = 2 != 2, 1    4, 3, 3 != 3, 4, 3
+- Dots go on with equal steps or ratios.
+      1, 3, \ldots, 9 == 1, 3, 5, 7, 9    1 + 2 + \cdots + n == n(n+1)/2    2, 3, 5, \ldots, 11 ?? 5
+- Derivatives have names of their own, and vectors are added entry by entry.
+      y' + y = 0 != y'' + y = 0    (1, 2) + t(3, 4) == (1 + 3t, 2 + 4t)
+- A set that is given twice must be the same.
+      x \le 1: (-\infty, 1] == x \le 1    x \le 1: (-\infty, 2] ?? x \le 2
+- "About" before a number with a decimal point is a remark.
+      \approx 3.14 == 3.14    \approx 3.14 != \pi
+- The last sentence counts where it concludes: what is bold at its end, or what "so" leads to.
+      We add. So it is 5. == 5    We add. The sum is **5**. == 5    It is 4. We add. Done. ?? 4
 - An interval is its inequality in one variable. Open ends are not closed ends.
       x > 3 == (3, \infty)    2x > 6 == x > 3    y > 3 != x > 3    [3, 4) != [3, 4]
 - Sets of numbers are compared as sets, however they are put together or described.

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from .bounds import Budget, Undefined, Unparsed
-from .equivalence import difference
+from .equivalence import difference, is_quantity
 from .exact import rational
 from .normal_form import ray
 from .regions import SETS, NoNumbers, approximate_value, canonical, outside, span_of
@@ -45,6 +45,9 @@ def _checked(node: Node, budget: Budget) -> Node:
     first, *rest = (_checked(arg, budget) for arg in node.args)
     name = str(first.value) if first.op in ("sym", "text") else ""
     parts = rest if name else [first, *rest]
+    if parts[-1].is_expression and not parts[-1].symbols:  # `m + n = 6 + 9 = 15`, `x = y = 5`
+        quantities = [part for part in (first, *parts) if part.symbols and is_quantity(part)]
+        parts = [part for part in parts if part not in quantities]
     for part in parts[:-1]:
         if difference(part, parts[-1], budget):
             raise Unparsed("the parts of the equation are not equal")

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
+from itertools import permutations
 
 from . import normal_form, units
 from .bounds import MAX_MEMBERS, MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
 from .exact import NotPolynomial, Quotients, rational
 from .parse import parse
 from .preprocess import DENIALS
-from .regions import approximate_value, pieces, stretches
+from .regions import approximate_value, canonical, pieces, stretches
 from .text_answers import plain_text
 from .tokens import GREEK, VOCABULARY
 from .tree import EXPRESSIONS, REALS, Node, constant, number, show, symbol
@@ -125,7 +126,11 @@ def _equations(first: Node, second: Node, budget: Budget) -> str:
 
 
 def _named(first: Node, second: Node, budget: Budget) -> str:
+    if second.op == "named" and not _HEAD.fullmatch(str(first.value)):
+        first, second = second, first
     value = first.args[0]
+    if second.op == "named" or second.is_expression:
+        first, second = _renamed(first, second)
     if second.op == "named":
         kinds = sorted(_kind_of_name(str(node.value)) for node in (first, second))
         if kinds == ["variable", "variable"] and first.value != second.value:
@@ -133,20 +138,84 @@ def _named(first: Node, second: Node, budget: Budget) -> str:
         one, other = (str(node.value).casefold() for node in (first, second))
         if kinds[0] == kinds[1] and one not in other and other not in one:
             return "the names differ"
-        return difference(value, second.args[0], budget)
+        return _up_to_constants(value, second.args[0], budget)
     if second.op == "equation":
         return _equations(first, second, budget)
     point = first.value == "C" and value.op == "tuple" and len(value.args) == 2
     if point and second.is_expression:
         value = Node("binom", value.args)  # `C(52, 5)` beside a number
-    return difference(value, second, budget)
+    return _up_to_constants(value, second, budget)
+
+
+_HEAD = re.compile(r"([A-Za-z]+(?:\^-1|'{1,2})?)(?:\(([a-z]+)\)|_\{?([a-z])\}?)")  # `f(x)`, `a_n`
+
+
+def _renamed(first: Node, second: Node) -> tuple[Node, Node]:
+    """The second with the bound name of the first: `f(n) = n + 1` as `f(x) = x + 1`.
+
+    An expression without a name is one of its only variable.
+    """
+    head = _HEAD.fullmatch(str(first.value))
+    if head is None:
+        return first, second
+    bound = head[2] or head[3]
+    variables = second.symbols & normal_form.INTEGRATED
+    if second.op == "named" and second.value == head[1] and len(variables) == 1:
+        name, value = next(iter(variables)), second.args[0]  # `y = e^x` beside `y(t) = e^t`
+    elif second.op == "named":
+        other = _HEAD.fullmatch(str(second.value))
+        if other is None or other[1] != head[1] or bool(other[2]) != bool(head[2]):
+            return first, second
+        name, value = other[2] or other[3], second.args[0]
+    else:
+        name, value = next(iter(second.symbols), ""), second
+        if len(second.symbols) != 1 or first.args[0].symbols != {bound} or not head[2]:
+            return first, second
+    if name == bound or bound in value.symbols:
+        return first, second
+    value = value.substituted({name: symbol(bound)})
+    return first, Node("named", (value,), first.value) if second.op == "named" else value
+
+
+_CONSTANT = re.compile(r"[Cc](?:_\{?[0-9]\}?)?|[ABDKkab](?:_\{?[0-9]\}?)?|[xyuvN]_\{?0\}?")
+
+
+def _up_to_constants(first: Node, second: Node, budget: Budget) -> str:
+    """Compare values of a function; their arbitrary constants may have any names.
+
+    `C_1 e^x + C_2` is `A e^x + B`. A name is one of a constant where all others are variables of
+    functions; in `\\pi/4 + k\\pi` it is that of any whole number.
+    """
+    reason = difference(first, second, budget)
+    if not reason or not (first.is_expression and second.is_expression):
+        return reason
+    sides, whole = (first, second), any(side.holds("const", "pi") for side in (first, second))
+    whole = whole and all(side.symbols <= _WHOLE for side in sides)
+    free = [
+        sorted(name for name in side.symbols if whole or _CONSTANT.fullmatch(name))
+        for side in sides
+    ]
+    rest = [side.symbols.difference(names) for side, names in zip(sides, free, strict=True)]
+    of_function = bool(rest[0]) and rest[0] <= normal_form.INTEGRATED
+    if not (whole or of_function) or rest[0] != rest[1] or len(free[0]) != len(free[1]):
+        return reason
+    if len(free[0]) > _MOST_CONSTANTS:
+        return reason
+    for order in permutations(free[0]):
+        names = dict(zip(free[1], map(symbol, order), strict=True))
+        if not difference(first, second.substituted(names), budget):
+            return ""
+    return reason
+
+
+_WHOLE, _MOST_CONSTANTS = frozenset(["k", "n", "m", "l", "j"]), 3
 
 
 def _kind_of_name(name: str) -> str:
     """`x_1` and `theta` are variables, `f(x)` a function, `Area` a word."""
     if name.endswith(")"):
         return "function"
-    letter = re.split("[_^]", name.lstrip("\\").removeprefix("bar "))[0]
+    letter = re.split("[_^'\u02d9\u00a8~]", name.lstrip("\\").removeprefix("bar "))[0]
     return "variable" if len(letter) == 1 or letter in GREEK else "word"
 
 
@@ -154,12 +223,24 @@ def _equation(first: Node, second: Node, budget: Budget) -> str:
     if second.op == "equation":
         return _equations(first, second, budget)
     left, right = first.args
-    points = [str(arg.value) for arg in left.args if arg.op == "sym"]
-    length = left.op == "mul" and len(left.args) == len(points) == 2  # `AB`, between two points
-    length = length and all(len(name) == 1 and name.isupper() for name in points)
-    if length and not right.symbols and not second.symbols:
+    if left.op != "sym" and not right.symbols and not second.symbols and is_quantity(left):
         return difference(right, second, budget)
+    if second.is_expression and second.symbols and not expressions(left, right, budget):
+        return difference(right, second, budget)  # an identity, such as `\\cos 2x = 2\\cos^2 x - 1`
     return _other_kind(first, second)
+
+
+def is_quantity(node: Node) -> bool:
+    """Whether an expression is what a task asks for, as `m + n`, `|AB|` and `\\tan A` are.
+
+    One of a single variable, such as `2x`, is a step towards that variable.
+    """
+    if node.op in ("sym", "text"):
+        return True
+    if node.op == "fn" and node.args[0].op == "sym":
+        return node.value in ("sin", "cos", "tan", "cot", "sec", "csc")
+    points = all(name[0].isupper() for name in node.symbols)
+    return len(node.symbols) > 1 and (points or node.op in ("add", "div"))
 
 
 def _inequality(first: Node, second: Node, budget: Budget) -> str:
@@ -221,7 +302,8 @@ def _text(first: Node, second: Node, budget: Budget) -> str:
     words = str(first.value)
     if second.op == "text":
         others = str(second.value)
-        same = words == others or _unhyphened(words) & _unhyphened(others)
+        same = words == others or not _unhyphened(words).isdisjoint(_unhyphened(others))
+        same = same or _of_a_kind(words, others) or _of_a_kind(others, words)
         stated = others in _stated(words) or words in _stated(others)
         return "" if same or stated else "the texts differ"
     if second.op in ("sym", "const"):
@@ -238,6 +320,18 @@ def _stated(words: str) -> tuple[str, ...]:
     if sentence is None or not _OPEN_WORDS.isdisjoint(words.split()):
         return ()
     return (plain_text(sentence[1]),)
+
+
+def _of_a_kind(words: str, others: str) -> bool:
+    """Whether a text only adds what it speaks of: `odd function` is `odd`."""
+    rest = words.removeprefix(others) if words.startswith(f"{others} ") else ""
+    subject, _, verb = words.rpartition(" ")
+    says = verb == others and verb in ("converges", "diverges") and subject in _OF_VERBS
+    return rest.strip() in _SORTS or says
+
+
+_SORTS = VOCABULARY.words("sorts")
+_OF_VERBS = VOCABULARY.words("series")
 
 
 def _unhyphened(words: str) -> frozenset[str]:
@@ -322,6 +416,8 @@ def _region(first: Node, second: Node, budget: Budget) -> str:
     single = normal_form.interval(first)
     if single is not None and normal_form.interval(second) is not None:
         return _interval(single, second, budget)
+    if second.op == "list" and all(map(normal_form.interval, second.args)):
+        second = canonical(normal_form.union(second.args), budget)  # "increasing on A and B"
     if second.op != "region":
         return _other_kind(first, second)
     return _unordered(first.args, second.args, budget)
@@ -336,8 +432,10 @@ def _tuple(first: Node, second: Node, budget: Budget) -> str:
     if second.op == "matrix" and (len(second.args) == 1 or len(second.args[0].args) == 1):
         return _ordered(first.args, [arg for row in second.args for arg in row.args], budget)
     letters = {name.partition("_")[0] for name in str(first.value).split(",")}
-    if second.op == "list" and len(letters) == 1 and "_" in str(first.value):
+    if second.op == "list" and len(letters) == 1 and re.search("_{?[0-9]", str(first.value)):
         return _unordered(first.args, second.args, budget)  # `x_1,x_2`: solutions, say
+    if second.op == "list" and second.value == "," and first.value is not None:
+        return _ordered(first.args, second.args, budget)
     return _other_kind(first, second)
 
 
@@ -349,6 +447,8 @@ def _list(first: Node, second: Node, budget: Budget) -> str:
             return 'one says "or", the other does not'  # letters: choices, statements
         if _is_union((*first.args, *second.args)) and not _congruence(first, second, budget):
             return ""
+        if len(set(first.args)) < len(first.args):  # no set of solutions: mean, median and mode
+            return _ordered(first.args, second.args, budget)
         return _unordered(first.args, second.args, budget)
     if second.is_expression and len(set(first.args)) == len(first.args):
         # "3/4, or 0.75": one number in several spellings
@@ -435,6 +535,9 @@ def _date(first: Node, second: Node) -> str:
 
 def _congruence(first: Node, second: Node, budget: Budget) -> str:
     """Compare classes of numbers: 1 and 3 modulo 4 are 1 modulo 2."""
+    named = first.op == "congruence" and first.value and second.is_expression
+    if named and second.holds("const", "pi") and second.symbols <= _WHOLE:
+        second = next(iter(normal_form.residues([second], "".join(second.symbols))), second)
     sides = [node.args if node.op == "list" else (node,) for node in (first, second)]
     if not all(map(_is_union, sides)):
         return _other_kind(first, second)

@@ -47,6 +47,10 @@ _COMPUTED = re.compile(r"[0-9]|\\pi(?![a-z])")  # in what is no mere name
 _BRACED_MARK = re.compile(r"(?<=[0-9])\{([:.])\}(?=[0-9])")
 _PER_CENT = re.compile(r"\bper cent\b")
 _NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
+_ABOUT = re.compile(
+    r"(?:approximately|about|\\approx|≈)\s*(-?[0-9]*\.[0-9]*[1-9])"
+    r"|(-?[0-9]*\.[0-9]*[1-9])\s*(?:\\text\{)?\s*\(?approx(?:imately|\.)?\)?\}?"
+)
 _QUANTIFIED = re.compile(r"(?i:\bfor\s)|\\forall|∀")
 
 
@@ -94,7 +98,7 @@ def _condition(remark: Remark) -> Node:
     try:
         inside = normal(parse(text)) if text else REALS
         if interval(inside) is not None:
-            inside = _region((inside,))
+            inside = union((inside,))
     except Unparsed:
         inside = Node("text", (), "".join(text.split()))
     names = tuple(symbol(name) for name in sorted(set(remark.names)))
@@ -154,12 +158,15 @@ def clean(text: str) -> str:
     dollars = text.replace("\\$", "").count("$")
     if dollars and dollars % 2 == 0:  # pairs are delimiters, an odd one is money
         text = re.sub(r"(?<!\\)\$", " ", text)
-    return _exactly(text) if "approx" in text or "≈" in text else text
+    return _exactly(text) if "appro" in text or "≈" in text or text.startswith("about") else text
 
 
 def _exactly(text: str) -> str:
     """`\\sqrt{2} \\approx 1.41` without the rounded value; other texts as they are."""
     sign = "\\approx" if "\\approx" in text else "≈"
+    about = _ABOUT.fullmatch(text)
+    if about:  # "approximately 3.14", where a whole number would be meant to be exact
+        return about[1] or about[2]
     exact, _, rounded = text.rpartition(sign)
     rounded = rounded.strip()
     plain = _NUMERAL.fullmatch(rounded) and "." in rounded
@@ -197,10 +204,12 @@ def normal(node: Node) -> Node:
     if node.op in ("set", "tuple", "interval"):
         members = tuple(_flat(normal(arg) for arg in node.args))
         return Node(node.op, members, node.value)
+    if node.op == "chain":  # a set that is given twice
+        return node.with_args(map(normal, node.args))
     if node.op == "union":
-        return _region(tuple(normal(arg) for arg in node.args))
+        return union(tuple(normal(arg) for arg in node.args))
     if node.op in ("intersection", "difference"):
-        return Node(node.op, tuple(_region((normal(arg),)) for arg in node.args))
+        return Node(node.op, tuple(union((normal(arg),)) for arg in node.args))
     if node.op == "builder":
         return Node("builder", (normal(node.args[0]), *node.args[1:]), node.value)
     if node.op == "field":  # `R>0` is an interval, `Z>0` a name
@@ -333,7 +342,7 @@ def _list(node: Node) -> Node:
     whole = last.op == "rel" and last.value == "in" and last.args[1] == Node("field", (), "Z")
     classes: list[Node] = []
     if whole and last.args[0].op == "sym":
-        classes = _residues([normal(arg) for arg in node.args[:-1]], str(last.args[0].value))
+        classes = residues([normal(arg) for arg in node.args[:-1]], str(last.args[0].value))
     if classes:
         return classes[0] if len(classes) == 1 else Node("list", tuple(classes), ",")
     if first.op == "rel" and first.value == "!=" and all(each.is_expression for each in others):
@@ -348,7 +357,7 @@ def _list(node: Node) -> Node:
     if node.value == "or":
         members = _with_points(members)
         if all(member.op in ("region", "interval") for member in members):
-            return _region(tuple(members))
+            return union(tuple(members))
     holes = any(member.op == "region" and len(member.args) > 1 for member in members)
     if (members[0] == REALS or holes) and all(member.op in _CONDITIONS for member in members):
         joint = "union" if node.value == "or" else "intersection"
@@ -457,6 +466,8 @@ def _equation(parts: list[Node]) -> Node:
         return Node("named", (last,), str(first.value).strip())
     if last.op == "sym":
         return Node("named", (first,), str(last.value))
+    if last.op == "text":  # `MR = SRMC`
+        return Node("text", (), f"{show(first)} = {last.value}")
     if last.op == "matrix" and first.op == "pow" and first.args[0].op == "sym":
         return Node("named", (last,), "^".join(show(arg) for arg in first.args))  # A^{-1} = ...
     first, last = _summed(first), _summed(last)
@@ -518,7 +529,7 @@ def interval(node: Node) -> Node | None:
     return None
 
 
-def _region(parts: tuple[Node, ...]) -> Node:
+def union(parts: tuple[Node, ...]) -> Node:
     intervals: list[Node] = []
     for part in parts:
         span = interval(part)
@@ -536,7 +547,7 @@ def _region(parts: tuple[Node, ...]) -> Node:
     return Node("region", tuple(intervals), names.pop() if names else None)
 
 
-def _residues(nodes: Sequence[Node], name: str) -> list[Node]:
+def residues(nodes: Sequence[Node], name: str) -> list[Node]:
     """`5k + 3` for all whole `k` as the congruence `3 (mod 5)`; `x = 5k + 3` keeps its name, which
     holds for those behind it as well.
 

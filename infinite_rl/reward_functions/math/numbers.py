@@ -7,7 +7,7 @@ from . import units
 from .bounds import MAX_DIGITS, MAX_EXPONENT, OverBudget, Unparsed
 from .preprocess import CARDINALS
 from .tokens import VOCABULARY, Cursor, Token
-from .tree import ONE, Node, expression, number
+from .tree import ONE, Node, constant, expression, number, product_of, symbol
 
 _NUMERAL = re.compile(r"([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 _REPEATING = re.compile(r"([0-9]*)\.([0-9]*)[^0-9]+([0-9]+)[^0-9]")
@@ -180,6 +180,9 @@ def quantity(parser: Cursor, value: Node) -> Node:
     """A number with the unit that follows it; raises Unparsed for words that are none."""
     pieces: list[str] = []
     value = multiplied(parser, value)
+    if parser.peek() == ("word", "in", False):  # `-4in` is a product
+        parser.take()
+        return product_of([value, constant("i"), symbol("n")])
     if parser.peek().kind not in ("word", "text", "name", "cur") and not parser.at("/"):
         return value
     while parser.peek().kind in ("word", "text", "name", "cur") or parser.at("/", "^", "*"):

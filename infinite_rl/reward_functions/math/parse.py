@@ -11,11 +11,11 @@ from . import numbers, structures, units
 from .bounds import MAX_MEMBERS, OverBudget, Unparsed
 from .numbers import LITTLE_WORDS, RELATIONS, SEPARATORS, based, is_consecutive_letters, numeral
 from .tokens import VOCABULARY, Cursor, Token, tokenize
-from .tree import ONE, Node, constant, expression, number, product_of, show, symbol
+from .tree import ONE, Node, constant, expression, number, product_of, show, sum_of, symbol
 
 _SET_SIGNS = {"cup": "union", "cap": "intersection", "minus": "difference"}
 # What may follow a factor in its product, and a base in its power; most often neither does.
-_PRODUCT_SIGNS = frozenset(["*", "/", "(", "{", "lfloor", "lceil", "|"])
+_PRODUCT_SIGNS = frozenset(["*", "/", "(", "[", "{", "lfloor", "lceil", "|"])
 _AFTER_BASE = frozenset(["!", "%", "degree", "^", "'", "_"])
 _BARS = {"|": "abs", "lfloor": "floor", "lceil": "ceil"}
 _NAMES = frozenset("fghFG")  # of functions, where one is of another
@@ -23,7 +23,8 @@ _ATOM_KINDS = frozenset(["name", "vector", "greek", "const", "func"])
 _ATOM_COMMANDS = VOCABULARY.words("atoms")
 _FUNCTION_HEAD = VOCABULARY.pattern("function head")
 _LONGEST_HEAD = 18  # tokens
-_BEHIND_NAME = frozenset(["(", "_", "^", "'"])
+_BEHIND_NAME = frozenset(["(", "_", "^", "'", "["])
+_HEAD_KINDS = frozenset(["name", "const", "greek", "text", "word"])
 _DERIVATIVE_HEAD = re.compile(r"\s*\\[dt]?frac\{d([a-z])\}\{d([a-z])\}\s*=(?!=)")
 
 
@@ -65,7 +66,11 @@ class Parser(Cursor):
             while self.at("and", "or"):  # "1, 2, and 3"
                 word = self.take().text
             kind = word if word in ("and", "or") else kind
-            items.append(self.relation())
+            if self.accept("..."):
+                self.expect(",")
+                items += structures.continued(items, self.relation())
+            else:
+                items.append(self.relation())
             if len(items) > MAX_MEMBERS:
                 raise OverBudget(f"a list of more than {MAX_MEMBERS} members")
         if items[-1].op == "congruence":  # "x = 1, 4 (mod 5)": one modulus for all
@@ -82,20 +87,25 @@ class Parser(Cursor):
             operators.append(self.take().text)
             parts.append(self.union())
         node = Node("rel", tuple(parts), " ".join(operators)) if operators else parts[0]
+        if operators and self.at(":"):  # a set that is given twice
+            self.take()
+            node = Node("chain", (node, self.union()))
         modulus = self.modulus()
         return node if modulus is None else _congruence(node, modulus)
 
     def function_head(self) -> Node | None:
         """The name in `f(x) = ...`, no product there; `f(2) = 3` is one of its values."""
-        if self.peek().kind not in ("name", "const") or self.peek(1).text not in _BEHIND_NAME:
+        if self.peek().kind not in _HEAD_KINDS or self.peek(1).text not in _BEHIND_NAME:
             return None
         ahead = self.tokens[self.position : self.position + _LONGEST_HEAD]
         head = _FUNCTION_HEAD.match("".join(token.text for token in ahead))
         if head is None:
             return None
-        while not self.at("="):
-            self.take()
-        return symbol(re.sub("[{}]", "", head[1]))
+        name = head[1] or head[2]
+        length = len(name)
+        while length > 0:
+            length -= len(self.take().text)
+        return symbol(re.sub("[{}]", "", name))
 
     def modulus(self) -> Node | None:
         """What follows `\\pmod`, `mod` or stands in `(mod 5)`."""
@@ -126,7 +136,8 @@ class Parser(Cursor):
         parts = [self.sum()]
         if self.accept("choose"):
             return Node("binom", (expression(parts[0]), expression(self.sum())))
-        while self.accept(":", "to"):
+        while self.at(":", "to") and not (self.peek(1).text in ("(", "[") and self.set_follows()):
+            self.take()
             parts.append(self.sum())
         if len(parts) == 1:
             return parts[0]
@@ -136,12 +147,15 @@ class Parser(Cursor):
         """Terms with signs between them."""
         terms = [self.signed()]
         while self.at("+", "-", "pm", "mp"):
-            terms.append(self.signed())
+            if self.at("+") and self.peek(1).text == "...":
+                self.position += 2
+                self.expect("+")
+                terms = [structures.arithmetic_sum(terms, self.product())]
+            else:
+                terms.append(self.signed())
         if len(terms) == 1:
             return terms[0]
-        if not all(term.is_expression for term in terms):
-            raise Unparsed("a sum of something that is no number")
-        return Node("add", tuple(terms))
+        return sum_of(terms)
 
     def signed(self) -> Node:
         """One term with the signs before it."""
@@ -154,7 +168,7 @@ class Parser(Cursor):
                     raise Unparsed("two signs of the kind plus-minus")
                 either = sign
         term = self.product()
-        if minus and not either and term.op == "matrix":
+        if minus and not either and term.op in ("matrix", "tuple"):
             return product_of([number(-1), term])
         if (minus or either) and term.op not in ("quantity", "base") and not term.is_expression:
             raise Unparsed("a sign before something that is no number")
@@ -198,7 +212,11 @@ class Parser(Cursor):
                 raise Unparsed(f"the word {token.text[:20]!r} inside mathematics")
             elif self.composed(factors[-1]):
                 factors[-1] = symbol(f"{factors[-1].value}({show(self.atom())})")
-            elif self.starts_atom() or (token.kind == "num" and self.multiplies(factors[-1])):
+            elif (
+                (self.at("[") and self.holds_one())
+                or self.starts_atom()
+                or (token.kind == "num" and self.multiplies(factors[-1]))
+            ):
                 factors.append(self.power())
             else:
                 return product_of(factors)
@@ -227,6 +245,23 @@ class Parser(Cursor):
         """Whether `f(g(` stands here: no product, whose factors could change their places."""
         inner = self.at("(") and self.peek(1).kind == "name" and self.peek(2).text == "("
         return inner and last.op == "sym" and {last.value, self.peek(1).text} <= _NAMES
+
+    def set_follows(self) -> bool:
+        """Whether an interval stands behind the next token."""
+        self.position += 1
+        one = self.holds_one()
+        self.position -= 1
+        return not one
+
+    def holds_one(self) -> bool:
+        """Whether the bracket that opens next holds one expression: `a[b + 1]`."""
+        start = self.position
+        for index, token, depth in self.brackets():
+            if not depth and index > start:
+                return token.text in (")", "]")
+            if depth == 1 and token[:2] in (("op", ","), ("op", ";")):
+                return False
+        return False
 
     def multiplies(self, last: Node) -> bool:
         """Whether a numeral goes on with a product: `2!3!`, `n 2^n`, `n2^{n-1}`, not `x1^2`."""
@@ -338,7 +373,7 @@ class Parser(Cursor):
             return (
                 self.point(token)
                 or structures.choices(self, token.text)
-                or symbol(token.text + numbers.subscript(self))
+                or symbol(token.text + numbers.subscript(self) + self.primes())
             )
         if token.kind == "vector":
             name = token.text + numbers.subscript(self)
@@ -356,6 +391,15 @@ class Parser(Cursor):
         if token.kind in ("word", "text"):
             return self.words(token)
         raise Unparsed("an operand is missing")
+
+    def primes(self) -> str:
+        """The marks of a derivative: `y''`."""
+        marks = 0
+        while self.accept("'"):
+            marks += 1
+        if marks > 3:
+            raise Unparsed("a derivative of more than the third order")
+        return "'" * marks
 
     def point(self, name: Token) -> Node | None:
         """The point of `A(1, 2)`, where that is the whole answer."""

@@ -19,6 +19,8 @@ _AGAIN, _SENTENCE = _TABLES.pattern("again"), _TABLES.pattern("sentence")
 _VALUE_OF = _TABLES.pattern("value of")
 _CURRENCY_FIRST, _SIGN_OF = _TABLES.pattern("currency first"), _TABLES.mapping("signs")
 _SHORTEST_SUBJECT = 3
+_PART, _ROMAN = _TABLES.pattern("part"), ("i", "ii", "iii", "iv", "v")
+_ALIGNED, _ALIGNED_BREAK = _TABLES.pattern("aligned"), _TABLES.pattern("aligned break")
 # In the name of a value these deny it or leave it open: `not x = 5`.
 DENIALS = _TABLES.words("denials")
 
@@ -29,12 +31,16 @@ def spelled_out(text: str) -> str:
         text = _EXCEPT.sub(r"\\mathbb{R} \\setminus \\{\1\\}", _LEAD.sub("", text))
     if text.endswith(")"):
         text = _as_chain(text)
+    if text.startswith(("(a)", "(i)", "a)", "i)")):
+        text = _without_labels(text)
     if text[:1].isalpha() and " " in text:
         text = _with_its_name(_OPENING.sub("", text, count=1))
     if "integer" in text or "Z" in text or "ℤ" in text:
         text = " ".join(text.split())
         for pattern in _WHOLE:
             text = pattern.sub(r", \1 \\in \\mathbb{Z}", text)
+    if "\\begin{align" in text:
+        text = _ALIGNED_BREAK.sub(", ", _ALIGNED.sub("", text)).replace("&", " ").strip(" ,")
     for sign, pattern, replacement in _REWRITTEN:
         if sign in text:
             text = pattern.sub(replacement, text)
@@ -45,9 +51,20 @@ def spelled_out(text: str) -> str:
 def _as_chain(text: str) -> str:
     """`3/4 (or 0.75)` as the chain `3/4 = 0.75`, which must hold; other texts as they are."""
     first, _, second = text[:-1].rpartition("(")
+    in_words = number_in_words(second) if second.isalpha() else None
+    if in_words is not None and not in_words[1]:  # "5 (five)"
+        return f"{first} = {in_words[0]}"
     again = _AGAIN.match(second)
     numbers = all(re.search("[0-9]", part) for part in (first, second))
     return f"{first} = {second[again.end() :]}" if again and numbers and ")" not in second else text
+
+
+def _without_labels(text: str) -> str:
+    """`(a) 3 (b) 5` as the list `3, 5`; other texts as they are."""
+    _, *pieces = _PART.split(text)
+    labels, parts = pieces[::2], [part.strip(" \t\n,;.") for part in pieces[1::2]]
+    in_order = tuple(labels) in (tuple("abcdefgh")[: len(labels)], _ROMAN[: len(labels)])
+    return ", ".join(parts) if in_order and len(parts) > 1 and all(parts) else text
 
 
 def _with_its_name(text: str) -> str:
@@ -125,7 +142,8 @@ _NOTATIONS: list[tuple[str, str, str | Callable[[re.Match[str]], str]]] = [
     ("_", "text digits", r"\1"),
     ("_", "base in brackets", r"_{\1}"),
     ("∠", "angle sign", r"\\angle "),
-    ("\\angle", "angle", r"\\text{angle \1}"),
+    ("\\angle", "angle", lambda match: rf"\text{{angle {re.sub('[ {}]', '', match[1])}}}"),
+    (".", "module", ""),
     ("=", "numbered", r"\1_\2"),
     ("base", "in base", r"\1_{\2}"),
     ("constant", "constant", ""),

@@ -292,6 +292,51 @@ def _refuse_functions(tokens: list[Token]) -> None:
 # -- matrices, cases, sets, vectors ---------------------------------------------------------------
 
 
+def continued(items: Sequence[Node], last: Node) -> list[Node]:
+    """The terms behind `1, 2, ...` up to the last one, of a sequence with equal steps or ratios."""
+    values = [_exact(item) for item in items]
+    end = _exact(last)
+    if len(values) < 2:
+        raise Unparsed("a sequence of one term that goes on")
+    step = values[1] - values[0]
+    ratio = values[1] / values[0] if values[0] else Fraction(0)
+    pairs = list(zip(values, values[1:], strict=False))
+    if step and all(b - a == step for a, b in pairs):
+        count = (end - values[-1]) / step
+        if count.denominator > 1 or not 0 < count <= MAX_MEMBERS:
+            raise Unparsed("a sequence that does not reach its last term")
+        return [number(values[-1] + step * n) for n in range(1, int(count) + 1)]
+    if len(values) < 3 or abs(ratio) in (0, 1) or any(b != a * ratio for a, b in pairs):
+        raise Unparsed("a sequence that is not determined")
+    terms = [values[-1] * ratio]
+    while terms[-1] != end and len(terms) < MAX_MEMBERS and abs(terms[-1].numerator) < 10**99:
+        terms.append(terms[-1] * ratio)
+    if terms[-1] != end:
+        raise Unparsed("a sequence that does not reach its last term")
+    return [number(term) for term in terms]
+
+
+def arithmetic_sum(terms: Sequence[Node], last: Node) -> Node:
+    """`1 + 2 + ... + n` in closed form; the terms shown have equal steps."""
+    values = [_exact(term) for term in terms]
+    step = values[1] - values[0] if len(values) > 1 else Fraction(0)
+    if not step or any(b - a != step for a, b in zip(values, values[1:], strict=False)):
+        raise Unparsed("a sum that is not determined")
+    first = number(values[0])
+    count = Node("add", ((last - first) / number(step), ONE))
+    return Node("mul", (Node("add", (first, expression(last))), count)) / number(2)
+
+
+def _exact(node: Node) -> Fraction:
+    try:
+        value = rational(expression(node), Budget(1.0))
+    except (Undefined, OutOfTime):
+        value = None
+    if value is None:
+        raise Unparsed("a sequence of other terms than numbers")
+    return value
+
+
 _MATRICES, _CONDITION_WORDS = map(VOCABULARY.words, ("matrices", "condition words"))
 _COPULAS, _OTHERWISE = map(VOCABULARY.words, ("copulas", "otherwise"))
 

@@ -22,6 +22,7 @@ _SPACES = re.compile(r"\\[ ,;:]|\\q?quad(?![A-Za-z])|~")
 _CHOICE, _JOINS = _TABLES.pattern("choice"), _TABLES.pattern("joins")
 _ARTICLE, _THERE_ARE = _TABLES.pattern("article"), _TABLES.pattern("there are")
 _ALL_REALS, _NO_MEMBERS = _TABLES.pattern("all real"), _TABLES.pattern("no members")
+_ENDLESS = _TABLES.pattern("endless")
 _MOST_WORDS = 3  # of a unit after a number in words
 
 
@@ -59,6 +60,8 @@ def phrase(plain: str) -> Node | None:
         return Node("set")
     if words == "does not exist":
         return Node("text", (), "dne")
+    if _ENDLESS.fullmatch(words):
+        return Node("text", (), "infinitely many")
     nth = normalized_ordinal(plain.casefold().strip(" .").removeprefix("the "))  # "a third" is 1/3
     if nth is not None:
         return Node("text", (), nth)

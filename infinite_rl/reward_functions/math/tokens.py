@@ -32,6 +32,7 @@ _WORD_OPERATORS = VOCABULARY.mapping("word operators")
 _SPACING, _TEXTS = VOCABULARY.words("spacing"), VOCABULARY.words("texts")
 _FONTS, _BOLD = VOCABULARY.words("fonts"), VOCABULARY.words("bold")
 _ARROWS = VOCABULARY.mapping("arrows")
+_QUANTITIES, _ACCENTS = VOCABULARY.words("quantities"), VOCABULARY.mapping("accents")
 _UNDER_ARROW = re.compile(r"\\?([A-Za-z]+)(_.*)?")
 _UNICODE = str.maketrans(
     {
@@ -205,6 +206,10 @@ class _Lexer:
             self.text_group(self.group())
         elif name in ("mathrm", "operatorname", "rm") or name in _FONTS:
             self.font(name, self.group())
+        elif name in _QUANTITIES:
+            self.add("text", name)
+        elif name in _ACCENTS:
+            self.add("name", self.group().strip() + _ACCENTS[name])
         elif name in _ARROWS:
             self.arrow(_ARROWS[name], self.group().strip())
         else:
@@ -245,6 +250,9 @@ class _Lexer:
 
     def font(self, name: str, content: str) -> None:
         content = content.strip()
+        if name == "mathbb" and content in ("E", "P"):
+            self.add("name", content)
+            return
         if name == "mathbb" and content in ("R", "Z", "N", "Q", "C"):
             self.add("field", content)
             return

@@ -155,19 +155,34 @@ def product_of(factors: list[Node]) -> Node:
     """A product, of a matrix entry by entry. Raises Unparsed for what is no number."""
     if len(factors) == 1:
         return factors[0]
-    matrices = [index for index, factor in enumerate(factors) if factor.op == "matrix"]
-    if len(matrices) == 1:
-        matrix = factors.pop(matrices[0])
+    vectors = [index for index, factor in enumerate(factors) if factor.op in ("matrix", "tuple")]
+    if len(vectors) == 1:
+        vector = factors.pop(vectors[0])
         scale = product_of(factors)
-        rows = [
-            Node("row", tuple(product_of([scale, arg]) for arg in row.args)) for row in matrix.args
-        ]
-        return Node("matrix", tuple(rows))
+        return vector.with_args(
+            product_of([scale, arg])
+            if vector.op == "tuple"
+            else arg.with_args(product_of([scale, entry]) for entry in arg.args)
+            for arg in vector.args
+        )
     for factor in factors:
         expression(factor)
     if len(factors) == 2 and factors[1].op == "div" and factors[1].args[0] is ONE:
         return Node("div", (factors[0], factors[1].args[1]))
     return Node("mul", tuple(factors))
+
+
+def sum_of(terms: list[Node]) -> Node:
+    """A sum, of matrices and of vectors entry by entry. Raises Unparsed for what is no number."""
+    if all(term.is_expression for term in terms):
+        return Node("add", tuple(terms))
+    first = terms[0]
+    shapes = {(term.op, term.value, len(term.args)) for term in terms}
+    if len(shapes) > 1 or first.op not in ("matrix", "row", "tuple"):
+        raise Unparsed("a sum of something that is no number")
+    return first.with_args(
+        sum_of(list(parts)) for parts in zip(*(term.args for term in terms), strict=True)
+    )
 
 
 def show(node: Node, limit: int = 200) -> str:
