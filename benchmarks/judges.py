@@ -1,10 +1,13 @@
 """The verdicts on rows of each data set beside those of the set's own judge, written anew here.
 
-    python -m benchmarks.judges [--texts 150] [--values 60] [--seed 1] [-o FILE]
+    python -m benchmarks.judges [--texts 150] [--values 60] [--seed 1] [--data FOLDER] [-o FILE]
+    INFINITE_RL_TESTLIB=testlib.h python -m benchmarks.judges --checkers FOLDER
 
 A published row goes through its loader; its answer judges outputs of many kinds: right ones written
 in other ways, and wrong ones. The judges below follow the sources that `dataset/shapes/contests.py`
-names, and share no code with ours. Each class of disagreement is printed with an example.
+names, and share no code with ours. Each class of disagreement is printed with an example. With
+`--data` the sets with tests and the mathematical ones are compared in their place
+(`judges_tests.py`, `judges_maths.py`), with `--checkers` CodeContests+ by testlib's checkers there.
 """
 
 from __future__ import annotations
@@ -24,6 +27,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from benchmarks.judges_maths import SETS as MATHS
+from benchmarks.judges_maths import maths_compared
+from benchmarks.judges_tests import checkers_compared, tests_compared
 from infinite_rl.dataset.shapes import SHAPES
 from infinite_rl.reward_functions import get_reward_functions
 from infinite_rl.reward_functions.coding.checking import judge_printed
@@ -430,7 +436,7 @@ class Compared(NamedTuple):
 
     name: str
     kind: str
-    ours: bool
+    ours: bool | None
     theirs: bool
     expected: str
     actual: str
@@ -571,11 +577,25 @@ def main() -> int:
     parser.add_argument("--texts", type=int, default=150, help="expected texts of each set")
     parser.add_argument("--values", type=int, default=60, help="expected values of functions")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--data", type=Path, help="the folder with mbpp/, golds/ and math500/")
+    parser.add_argument("--maths", default=",".join(MATHS), help="mathematical sets, by commas")
+    parser.add_argument("--checkers", type=Path, help="the folder of testlib's checkers")
     parser.add_argument("-o", "--out", type=Path)
     args = parser.parse_args()
-    compared = [*texts_compared(args.texts, args.seed), *values_compared(args.values, args.seed)]
-    compared += checked_compared(args.values // 2, args.seed)
-    text = report(compared)
+    if args.checkers:
+        compared = [Compared(*one) for one in checkers_compared(args.checkers, KINDS, 9, args.seed)]
+    elif args.data:
+        mbpp, names = args.data / "mbpp" / "sanitized-mbpp.json", args.maths.split(",")
+        more = [*tests_compared(mbpp, args.values, args.seed)] if args.values else []
+        more += maths_compared(args.data, args.values or 60, args.seed, [*filter(None, names)])
+        compared = [Compared(*each) for each in more]
+    else:
+        compared = [*texts_compared(args.texts, args.seed)]
+        compared += values_compared(args.values, args.seed)
+        compared += checked_compared(args.values // 2, args.seed)
+    unscored = [each for each in compared if each.ours is None]
+    compared = [each for each in compared if each.ours is not None]
+    text = report(compared) + f"\n\n{len(unscored)} outputs without a verdict of ours."
     print(text)
     if args.out:
         args.out.write_text(text + "\n", encoding="utf-8")
