@@ -233,14 +233,21 @@ def _equation(first: Node, second: Node, budget: Budget) -> str:
 def is_quantity(node: Node) -> bool:
     """Whether an expression is what a task asks for, as `m + n`, `|AB|` and `\\tan A` are.
 
-    One of a single variable, such as `2x`, is a step towards that variable.
+    One of a single variable, such as `2x`, is a step towards that variable, and one of coordinates
+    is a side of an equation.
     """
     if node.op in ("sym", "text"):
         return True
     if node.op == "fn" and node.args[0].op == "sym":
         return node.value in ("sin", "cos", "tan", "cot", "sec", "csc")
-    points = all(name[0].isupper() for name in node.symbols)
-    return len(node.symbols) > 1 and (points or node.op in ("add", "div"))
+    if len(node.symbols) < 2 or node.symbols & _COORDINATES:
+        return False
+    like = {arg.substituted(dict.fromkeys(arg.symbols, symbol("n"))) for arg in node.args}
+    alike = node.op == "add" and len(like) == 1  # `m + n` and `r^2 + s^2`, not `a^2 + b`
+    return alike or node.op == "div" or all(name[0].isupper() for name in node.symbols)
+
+
+_COORDINATES = frozenset("xyz")  # an equation of these is a line or a curve
 
 
 def _inequality(first: Node, second: Node, budget: Budget) -> str:
