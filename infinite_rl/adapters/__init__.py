@@ -8,6 +8,8 @@
     skyrl.py          SkyRL: an environment of one step
     nemo_gym.py       NeMo Gym: a resources server
     verifiers.py      verifiers 0.4 and prime-rl: a taskset
+    openreward.py     Open Reward Standard: an environment of one turn
+    harbor.py         Harbor: the verifier of a task
     rubric.py         verifiers before 0.4: a function of a rubric
 
 Modules that a trainer loads by their path import the package by its name: they have no parent.

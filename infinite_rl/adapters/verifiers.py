@@ -1,34 +1,43 @@
-"""verifiers 0.4 and prime-rl: a taskset over an exported file.
+"""verifiers 0.4 and prime-rl: tasksets over exported rows and over procedural families.
 
-    from infinite_rl.adapters.verifiers import InfiniteRLTaskset  # in a module of yours
-    __all__ = ["InfiniteRLTaskset"]
+`infinite-rl export --to verifiers` writes a package around `InfiniteRLTaskset`. Tasks without end:
 
-The contract is that of verifiers 0.4.0: `Taskset.load` yields tasks, and `Task.score` awaits each
-method marked `@vf.reward`. What that raises becomes the trace's error, and the reward stays None,
-which stands for "not scored": so what could not be judged raises. For versions before 0.4 see
-`rubric.py`.
+    from infinite_rl.adapters.verifiers import ProceduralTaskset  # in a module of yours
+    __all__ = ["ProceduralTaskset"]
+
+The contract is that of verifiers 0.4.0: `Taskset.load` yields tasks, `Task.score` awaits each
+method marked `@vf.reward`, and `vf-validate` awaits `Task.validate`. What `score` raises becomes
+the trace's error, and the reward stays None, which stands for "not scored": so what could not be
+judged raises. For versions before 0.4 see `rubric.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar, Literal
 
 import verifiers.v1 as vf
 
 from infinite_rl.adapters.scorer import scorer
-from infinite_rl.dataset.ground_truth import unpack
+from infinite_rl.dataset.ground_truth import pack, unpack
 from infinite_rl.dataset.rows import read
-from infinite_rl.errors import InfiniteRLError
+from infinite_rl.errors import InfiniteRLError, UsageError
+from infinite_rl.procedural.families import check_families, draw_level_and_family, make_problem
+from infinite_rl.types import Sample
+from infinite_rl.verification.self_consistency import default_system_prompt
 
-__all__ = ["InfiniteRLTaskset"]
+__all__ = ["InfiniteRLTaskset", "ProceduralTaskset"]
 
 
 class InfiniteRLData(vf.TaskData):
-    """A task, and the ground truth of its row."""
+    """A task, the ground truth of its row, and its worked response ("" if it has none)."""
 
     ground_truth: str
+    response: str = ""
 
 
 class InfiniteRLTaskConfig(vf.TaskConfig):
@@ -44,15 +53,24 @@ class InfiniteRLTask(vf.Task[InfiniteRLData, vf.State, InfiniteRLTaskConfig]):
 
     @vf.reward
     async def infinite_rl(self, trace: vf.Trace) -> float:
-        """The reward in [0, 1].
+        """The reward in [0, 1]. Raises InfiniteRLError if the reply could not be judged."""
+        return await self._judged(trace.last_reply)
+
+    async def validate(self, runtime: vf.Runtime) -> bool | None:
+        """Whether the worked response passes; None without one.
 
         Raises:
-            InfiniteRLError: the reply could not be judged; or as `Scorer.judge`.
+            InfiniteRLError: it could not be judged.
         """
+        response = self.data.response
+        return await self._judged(response, format_weight=0) == 1 if response else None
+
+    async def _judged(self, text: str, format_weight: float | None = None) -> float:
         config = self.config
-        judge = scorer(config.format_weight, config.partial, config.timeout)
+        weight = config.format_weight if format_weight is None else format_weight
+        judge = scorer(weight, config.partial, config.timeout)
         sample = unpack(self.data.ground_truth)
-        score = await asyncio.to_thread(judge.judge_one, sample, trace.last_reply)
+        score = await asyncio.to_thread(judge.judge_one, sample, text)
         reward = judge.reward(score)
         if reward is None:
             raise InfiniteRLError(score.error_msg)
@@ -60,18 +78,76 @@ class InfiniteRLTask(vf.Task[InfiniteRLData, vf.State, InfiniteRLTaskConfig]):
 
 
 class InfiniteRLTasksetConfig(vf.TasksetConfig):
-    """`path` is the file or folder that `infinite-rl export --to verifiers` wrote."""
+    """`path` is a file or folder of rows that `infinite-rl export --to verifiers` wrote."""
 
-    path: Path
+    path: Path | None = None
     task: InfiniteRLTaskConfig = InfiniteRLTaskConfig()
 
 
 class InfiniteRLTaskset(vf.Taskset[InfiniteRLTask, InfiniteRLTasksetConfig]):
-    """The tasks of an export."""
+    """The tasks of an export. A package of rows names them in `rows`, the default of `path`."""
+
+    rows: ClassVar[Path | None] = None
 
     def load(self) -> Iterator[InfiniteRLTask]:
-        """A task for each row of the file. Raises as `infinite_rl.dataset.rows.read`."""
-        for row in read(self.config.path):
-            truth, name = row["answer"], row.get("id")
-            data = InfiniteRLData(id=name, prompt=row["prompt"], ground_truth=truth)
+        """Yield a task for each row.
+
+        Raises:
+            UsageError: no path is known; or as `infinite_rl.dataset.rows.read`.
+        """
+        path = self.config.path or self.rows
+        if path is None:
+            raise UsageError(
+                "which rows? Say --taskset.path FILE (vf-eval: --env.taskset.path FILE), a file "
+                "that `infinite-rl export --to verifiers` wrote"
+            )
+        for row in read(path):
+            response = json.loads(row["info"]).get("response", "")
+            data = InfiniteRLData(
+                id=row.get("id"),
+                prompt=row["prompt"],
+                ground_truth=row["answer"],
+                response=response,
+            )
             yield InfiniteRLTask(data, self.config.task)
+
+
+class ProceduralConfig(vf.TasksetConfig):
+    """Which procedural tasks: `families` are names, all if empty; `levels` of 1 to 5, all if empty.
+
+    Equal seeds give equal tasks.
+    """
+
+    kind: Literal["math", "python", "javascript"] = "math"
+    families: list[str] = []
+    levels: list[int] = []
+    seed: int = 0
+    task: InfiniteRLTaskConfig = InfiniteRLTaskConfig()
+
+
+class ProceduralTaskset(vf.Taskset[InfiniteRLTask, ProceduralConfig]):
+    """Tasks without end, made from a seed when they are needed. `--num-tasks` takes the first n."""
+
+    INFINITE = True
+
+    def load(self) -> Iterator[InfiniteRLTask]:
+        """Yield tasks. Raises UsageError for an unknown family, or a level that none has."""
+        config = self.config
+        check_families(config.families, [config.kind], config.levels)
+        for seed in itertools.count(config.seed):
+            level, family = draw_level_and_family(config.kind, seed, config.levels, config.families)
+            problem = make_problem(config.kind, seed, level, family)
+            type_, language = ("math", "") if config.kind == "math" else ("coding", config.kind)
+            sample = Sample(type_, problem.prompt, problem.answer, problem.response, language)
+            messages = [{"role": "user", "content": sample.prompt}]
+            if system := default_system_prompt(sample):
+                messages.insert(0, {"role": "system", "content": system})
+            yield InfiniteRLTask(
+                InfiniteRLData(
+                    id=f"{config.kind}-{level}-{family}-{seed}",
+                    prompt=messages,
+                    ground_truth=pack(sample),
+                    response=problem.response,
+                ),
+                config.task,
+            )

@@ -2,13 +2,14 @@
 
     formats.py   the table of formats, one row a trainer, and the shape of their rows
     card.py      the dataset card, `card.md` filled in, with the columns' types
+    packages.py  the files around the rows in a folder that a hub runs: `hubs/FORMAT/`, filled in
 
 `export` and `read_export` also take a `Format` that is in no table.
 """
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +22,7 @@ from ..files.atomic import atomic_folder
 from ..verification.self_consistency import default_system_prompt
 from .card import CARD, MARK, About, Statistics, card, not_passed
 from .formats import ANY, FORMATS, TEXT, Format, Item, fault_of
+from .packages import TASK_FILES, at, package_files, task_name
 
 __all__ = [
     "FORMATS",
@@ -34,7 +36,10 @@ __all__ = [
 ]
 
 _SPLIT = re.compile(r"[a-z][a-z0-9_]*")
-_OURS = re.compile(rf"{_SPLIT.pattern}\.(jsonl|parquet)|{re.escape(CARD)}")
+_ROWS = re.compile(rf"{_SPLIT.pattern}\.(jsonl|parquet)")
+_TASK_FILE = re.compile(
+    rf"{_SPLIT.pattern}/[0-9]{{6,}}[a-z0-9-]*/({'|'.join(map(re.escape, TASK_FILES))})"
+)
 _TASK = {"type": TEXT, "prompt": TEXT, "answer": str, "response": str, "language": str}
 _MAX_SPLITS = 50  # a column with more values is no split
 
@@ -53,6 +58,8 @@ def export(
 ) -> Statistics:
     """Write rows into a new folder in the format `to`, one file a split, with a dataset card.
 
+    For a hub of environments the folder is a package that runs there (`hubs/`), with the rows
+    inside; it is named after the folder, or `about`.
     `to` is a name of `FORMATS`, or a `Format` of your own. A row belongs to the split that its
     column `split` names, else to `split`. `system` is the system prompt of each task; None means
     the instructions of the row's type, "" none. `plain` writes texts instead of messages. If a
@@ -69,13 +76,18 @@ def export(
     if plain and not format_.plain:
         others = ", ".join(each.name for each in FORMATS.values() if each.plain)
         raise UsageError(f"{format_.name} takes messages; texts in their place go with {others}")
-    check_target(folder, overwrite=overwrite)
+    about = about or About(folder.name)
+    inside = at(format_.rows, about.name)
+    surrounding = dict(package_files(format_.name, about.name))
+    check_target(folder, {*surrounding}, inside, overwrite=overwrite)
     statistics = Statistics()
     with store_errors(f"cannot write {folder}"), atomic_folder(folder) as draft:
         lines = _lines(rows, format_, split, system, statistics, plain=plain, failed=failed)
-        _write(lines, format_, draft)
-        text = card(format_, statistics, about or About(folder.name))
-        (draft / CARD).write_text(text, encoding="utf-8")
+        _write(lines, format_, draft / inside)
+        text = card(format_, statistics, about, inside)
+        for path, content in {**surrounding, CARD: text}.items():
+            (draft / path).parent.mkdir(parents=True, exist_ok=True)
+            (draft / path).write_text(content, encoding="utf-8")
     return statistics
 
 
@@ -91,7 +103,7 @@ def read_export(
         StoreError: a file is damaged.
     """
     format_, folder = format_named(to), Path(folder)
-    files = [folder] if folder.is_file() else sorted(folder.glob(f"*.{format_.ending}"))
+    files = [folder] if folder.is_file() else sorted(folder.rglob(f"*.{format_.ending}"))
     if not files:
         raise UsageError(f"there is no .{format_.ending} file in {folder}")
     for path in files:
@@ -100,7 +112,8 @@ def read_export(
                 raise UsageError(
                     f"{path} is no export for {format_.name}: in row {number}, {fault}"
                 )
-            yield _parsed(row, format_, system, path.stem)
+            split = path.stem if not format_.tree else path.relative_to(folder).parts[0]
+            yield _parsed(row, format_, system, split)
 
 
 def format_named(name: str | Format) -> Format:
@@ -108,18 +121,30 @@ def format_named(name: str | Format) -> Format:
     return name if isinstance(name, Format) else look_up("format", name, FORMATS)
 
 
-def check_target(folder: Path, *, overwrite: bool) -> None:
-    """Check that an export may be written there. Raises UsageError if not."""
+def check_target(
+    folder: Path, surrounding: Iterable[str] = (), inside: str = "", *, overwrite: bool
+) -> None:
+    """Check that an export may be written there, with files around the rows, which are `inside`.
+
+    Raises:
+        UsageError: the folder holds other files, or an export that may not be replaced.
+    """
     if not folder.exists() and not folder.is_symlink():
         return
     if not folder.is_dir() or folder.is_symlink():
         raise UsageError(f"{folder} is there, and is no folder")
-    files = list(folder.iterdir())
-    ours = all(path.is_file() and _OURS.fullmatch(path.name) for path in files)
-    carded = ours and folder / CARD in files
-    if files and not (carded and MARK in (folder / CARD).read_text("utf-8", "replace")):
+    paths = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
+    written = {folder / each for each in (CARD, *surrounding)}
+    ours = all(
+        path in written
+        or (path.parent == folder / inside and _ROWS.fullmatch(path.name))
+        or _TASK_FILE.fullmatch(path.relative_to(folder).as_posix())
+        for path in paths
+    )
+    carded = ours and folder / CARD in paths
+    if paths and not (carded and MARK in (folder / CARD).read_text("utf-8", "replace")):
         raise UsageError(f"{folder} holds more than an export: choose another folder")
-    if files and not overwrite:
+    if paths and not overwrite:
         raise UsageError(f"{folder} holds an export already: --overwrite replaces it")
 
 
@@ -172,7 +197,7 @@ def _lines(
 
 def _write(lines: Iterable[tuple[str, str]], format_: Format, draft: Path) -> None:
     """Make a folder with a file for each split."""
-    draft.mkdir()
+    draft.mkdir(parents=True)
     files: dict[str, IO[str]] = {}
     with ExitStack() as opened:
         for split, line in lines:
@@ -182,6 +207,10 @@ def _write(lines: Iterable[tuple[str, str]], format_: Format, draft: Path) -> No
             files[split].write(line + "\n")
     if not files:
         raise UsageError("there is no row to export")
+    if format_.tree:
+        for path in sorted(draft.iterdir()):
+            _write_tasks(path, format_.tree)
+        return
     if format_.ending == "jsonl":
         return
     spools = sorted(draft.iterdir())
@@ -191,6 +220,17 @@ def _write(lines: Iterable[tuple[str, str]], format_: Format, draft: Path) -> No
     parquet.write(tables, columns)  # all at once: `datasets` wants the same columns in all splits
     for path in spools:
         path.unlink()
+
+
+def _write_tasks(spool: Path, tree: Callable[[Row, str], Mapping[str, str]]) -> None:
+    """Turn the file of a split into a folder of a folder for each row."""
+    for number, row in enumerate(read(spool), 1):
+        name = task_name(number, row["id"])
+        folder = spool.with_suffix("") / name
+        for path, text in tree(row, name).items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, encoding="utf-8")
+    spool.unlink()
 
 
 def _parsed(row: Row, format_: Format, system: str | None, split: str) -> Row:

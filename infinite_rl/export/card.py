@@ -16,11 +16,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from importlib.resources import files
+from pathlib import PurePosixPath
 from string import Template
 from typing import Any, TypeAlias
 
 from ..errors import UsageError
 from .formats import REWARD_NAME, Format
+from .packages import use_text
 
 CARD = "README.md"
 MARK = "<!-- made by infinite-rl export -->"
@@ -105,8 +107,8 @@ def not_passed(row: Mapping[str, Any]) -> bool:
     return row.get("status") in ("failed", "unscored")
 
 
-def card(format_: Format, statistics: Statistics, about: About) -> str:
-    """The text of the card: `card.md`, filled in."""
+def card(format_: Format, statistics: Statistics, about: About, inside: str = "") -> str:
+    """The text of the card: `card.md`, filled in. The rows are in the folder `inside`."""
     tasks = [*([] if format_.learns else ["reinforcement-learning"]), "text-generation"]
     name = "".join(char for char in about.name if char.isprintable())[:_CHARS]
     splits = [(f"`{split}`", f"{count:,}") for split, count in statistics.splits.items()]
@@ -120,7 +122,7 @@ def card(format_: Format, statistics: Statistics, about: About) -> str:
         size=json.dumps(size_category(statistics.rows)),
         tasks=json.dumps(tasks),
         format=format_.name,
-        files="\n".join(_files(format_, statistics)),
+        files="\n".join(_files(format_, statistics, inside)),
         title=escaped(about.name) or "Rows",
         rows=f"{statistics.rows:,}",
         splits=_table(("split", "rows"), splits),
@@ -128,7 +130,8 @@ def card(format_: Format, statistics: Statistics, about: About) -> str:
         kinds=_kinds(statistics),
         provenance=_provenance(statistics, about.manifest),
         verify=_part("card_verify.md", format=format_.name) + "\n" if can_verify else "",
-        train=format_.use + (reward if format_.make and not format_.learns else ""),
+        train=use_text(format_.name, about.name)
+        or format_.use + (reward if format_.make and not format_.learns else ""),
         licence_hint=choose if about.license == "unknown" else "",
     )
 
@@ -151,11 +154,12 @@ def _text(row: Mapping[str, Any], name: str) -> str:
     return value if isinstance(value, str) else "" if value is None else str(value)
 
 
-def _files(format_: Format, statistics: Statistics) -> Iterator[str]:
+def _files(format_: Format, statistics: Statistics, inside: str) -> Iterator[str]:
     """Lines of YAML: the file of each split, and the columns' types. JSON strings are YAML, too."""
     for split in statistics.splits:
         yield f"  - split: {json.dumps(split)}"
-        yield f"    path: {json.dumps(f'{split}.{format_.ending}')}"
+        name = f"{split}/*/tests/row.jsonl" if format_.tree else f"{split}.{format_.ending}"
+        yield f"    path: {json.dumps(str(PurePosixPath(inside, name)))}"
     # For JSONL: `datasets` would guess the types from the first 10 MB of the first split alone.
     if format_.ending == "jsonl" and (features := declared(statistics.columns)):
         yield from ("dataset_info:", "  features:", *features)

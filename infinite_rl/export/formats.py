@@ -32,6 +32,7 @@ from typing import Any, Final, NamedTuple
 from ..dataset.ground_truth import pack
 from ..dataset.rows import Row
 from ..types import Sample
+from .packages import harbor_task
 
 # The reward's name in the trainers: verl's data source, open-instruct's verifier, SkyRL's class.
 REWARD_NAME = "infinite_rl"
@@ -107,7 +108,9 @@ class Format:
     `ending` is the kind of file; `make` converts an item into a row of the shape `schema` (see
     `fault_of`), and `find` parses such a row; without them, rows stay as they are. `plain`: texts
     may replace messages. `learns`: the model trains on the responses, so these should have passed.
-    `use` says how to configure the trainer.
+    `use` says how to configure the trainer. `rows` is the folder of the rows within the export, for
+    formats with other files around them (see `packages.py`). With `tree`, each row is a folder of
+    these files instead, by their paths; it takes the row and its name.
     """
 
     name: str
@@ -118,6 +121,8 @@ class Format:
     find: Callable[[Row], ParsedExport] | None = None
     plain: bool = False
     learns: bool = False
+    rows: str = ""
+    tree: Callable[[Row, str], Mapping[str, str]] | None = None
 
 
 # --- the formats --------------------------------------------------------------------------------
@@ -149,6 +154,15 @@ def _parse_sft(row: Row) -> ParsedExport:
     last = row["completion"]
     response = last if isinstance(last, str) else last[-1]["content"]
     return ParsedExport(row["prompt"], row["ground_truth"], {"id": row["id"], "response": response})
+
+
+def _verifiers(item: Item) -> Row:
+    info = json.dumps({"type": item.sample.type, **item.more})
+    return {"id": item.id, "prompt": item.messages, "answer": item.truth, "info": info}
+
+
+def _parse_verifiers(row: Row) -> ParsedExport:
+    return ParsedExport(row["prompt"], row["answer"], json.loads(row["info"]))
 
 
 _PROMPT = (MESSAGES, TEXT)
@@ -207,25 +221,34 @@ FORMATS: Mapping[str, Format] = {
         ),
         Format(
             "verifiers", "jsonl", {"id": TEXT, "prompt": MESSAGES, "answer": TEXT, "info": TEXT},
-            "`InfiniteRLTaskset` of `infinite_rl.adapters.verifiers` has a task a row; before "
-            "verifiers 0.4, a rubric takes `infinite_rl.adapters.for_rubric()`.",
-            lambda item: {
-                "id": item.id, "prompt": item.messages, "answer": item.truth,
-                "info": json.dumps({"type": item.sample.type, **item.more}),
-            },
-            lambda row: ParsedExport(row["prompt"], row["answer"], json.loads(row["info"])),
+            "This folder is a package with a taskset.", _verifiers, _parse_verifiers,
+            rows="MODULE/rows",
+        ),
+        Format(
+            "ors", "jsonl", {"id": TEXT, "prompt": MESSAGES, "answer": TEXT, "info": TEXT},
+            "This folder is a server of the Open Reward Standard.", _verifiers, _parse_verifiers,
+            rows="rows",
+        ),
+        Format(
+            "harbor", "jsonl", {"id": TEXT, "prompt": MESSAGES, "answer": TEXT, "info": TEXT},
+            "Each row is a folder of a task of Harbor.", _verifiers, _parse_verifiers,
+            tree=harbor_task,
         ),
         Format(
             "nemo-gym", "jsonl",
-            {"responses_create_params": {"input": MESSAGES}, "ground_truth": TEXT, **_MORE},
+            {
+                "responses_create_params": {"input": MESSAGES}, **_TRUTH_ID,
+                "worked_response": str,  # the server writes the model's answer as `response`
+            },
             "Name the file in the agent's configuration; `gym dataset collate` adds `agent_ref`. "
             "The server is `infinite_rl.adapters.nemo_gym.InfiniteRLResourcesServer`.",
             lambda item: {
                 "responses_create_params": {"input": item.messages}, "ground_truth": item.truth,
-                **item.more,
+                "id": item.id, "worked_response": item.sample.response,
             },
             lambda row: ParsedExport(
-                row["responses_create_params"]["input"], row["ground_truth"], row
+                row["responses_create_params"]["input"], row["ground_truth"],
+                {"id": row["id"], "response": row["worked_response"]},
             ),
         ),
         Format(

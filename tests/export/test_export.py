@@ -51,6 +51,12 @@ def examples() -> list[dict[str, str]]:
     return found
 
 
+def rows_in(folder: Path, to: str, split: str = "train") -> list[Any]:
+    """The exported rows of a split, wherever the format keeps them."""
+    tasks, files = folder / split, folder.rglob(f"{split}.{FORMATS[to].ending}")
+    return [row for path in sorted(tasks.rglob("*.jsonl")) or files for row in read(path)]
+
+
 def needs(to: str) -> None:
     if FORMATS[to].ending == "parquet":
         pytest.importorskip("pyarrow")
@@ -61,11 +67,11 @@ def test_a_row_has_exactly_the_columns_that_the_trainer_reads(to: str, tmp_path:
     needs(to)
     assert list(EXPECTED) == list(FORMATS)
     export([MATH], to, tmp_path / "out", system="Be brief.")
-    (row,) = read(tmp_path / "out" / f"train.{FORMATS[to].ending}")
+    (row,) = rows_in(tmp_path / "out", to)
     assert row == EXPECTED[to]
     if FORMATS[to].plain:
         export([MATH], to, tmp_path / "plain", system="Be brief.", plain=True)
-        (row,) = read(tmp_path / "plain" / f"train.{FORMATS[to].ending}")
+        (row,) = rows_in(tmp_path / "plain", to)
         assert row["input" if to == "openrlhf" else "prompt"] == "Be brief.\n\nWhat is 2 + 5?"
         assert row.get("completion") in (None, MATH["response"])
 
@@ -161,8 +167,7 @@ def test_datasets_loads_the_folder_with_its_splits(
     loaded = datasets.load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"))
     assert {split: len(part) for split, part in loaded.items()} == {"seen": 2, "validation": 1}
     for split in ("seen", "validation"):
-        path = tmp_path / "out" / f"{split}.{FORMATS[to].ending}"
-        assert loaded[split].to_list() == list(read(path))
+        assert loaded[split].to_list() == rows_in(tmp_path / "out", to, split)
 
 
 def test_datasets_loads_late_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,7 +238,7 @@ def test_a_wrong_call_is_refused_and_writes_nothing(tmp_path: Path) -> None:
     out, many = tmp_path / "out", [{**MATH, "split": f"s{n}"} for n in range(51)]
     cases: list[tuple[str, Callable[[], object]]] = [
         ("UsageError: .*no row", partial(export, [], "jsonl", out)),
-        ("unknown format 'csv'; known: jsonl", partial(export, [MATH], "csv", out)),
+        ("unknown format 'csv'; known: harbor, jsonl", partial(export, [MATH], "csv", out)),
         ("more than 50 splits", partial(export, many, "jsonl", out)),
         (
             "verl takes messages; .* trl, openrlhf, sft",

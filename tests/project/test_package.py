@@ -117,7 +117,8 @@ AT_ONCE = {
     "training.engines.async_engine training.engines.local training.engines.ray_engine "
     "training.engines.role_workers training.engines.vllm_rollout training.runs.demo",
     "trl": "training.engines.trl_engine training.engines.trl_options",
-    "their trainer": "adapters.nemo_gym adapters.open_instruct adapters.skyrl adapters.verifiers",
+    "their trainer": "adapters.nemo_gym adapters.open_instruct adapters.openreward adapters.skyrl "
+    "adapters.verifiers",
 }
 
 
