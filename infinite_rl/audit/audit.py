@@ -26,7 +26,7 @@ from .probes import (
     text,
 )
 from .process import Reply
-from .rows import CODE, TEXT, AuditRow
+from .rows import CODE, NUMBER, TEXT, AuditRow
 from .surfaces import Surface, in_turn, surfaces, without_work
 from .targets import Settings, Target, Witness, failed
 
@@ -93,6 +93,14 @@ def spread(rows: Iterable[AuditRow], most: int) -> list[AuditRow]:
         golds.add(row.gold)
     mixed = [row for turn in zip_longest(*groups.values()) for row in turn if row is not None]
     return (mixed + later)[:most]
+
+
+# A reward that says that it pays similarity pays what is similar.
+_OF_SIMILARITY = re.compile(r"similar|jaccard|overlap|\bbleu|rouge|edit distance", re.I)
+
+
+def _differ(one: str, other: str) -> bool:
+    return answers.number(one) != answers.number(other)
 
 
 class _Audit:
@@ -237,7 +245,7 @@ class _Audit:
         most = max(len(rows), min(200, int(_GOLDS_S / max(1e-3, self._call_s()))))
         golds = [row for row in self.rows[:most] if row.gold]
         self._run([Probe("gold refused", row, form(row.gold), ACCEPT) for row in golds])
-        if len(self.failures["gold refused"]) > len(golds) / 2:
+        if len(golds) - len(self.failures["gold refused"]) < 2:
             self.failures.pop("gold refused")  # the form was not learned for most rows
         own = [row for row in rows if row.response and row.gold and row.gold in row.response]
         self._run([Probe("response refused", row, row.response, ACCEPT) for row in own])
@@ -261,6 +269,13 @@ class _Audit:
             if number < _LEARNED and (texts := answers.wrong_texts(row)):
                 # Whatever the form: a text that states a wrong answer alone is wrong.
                 self._run([Probe("wrong answer", row, form(texts[0])) for form in self.tried_forms])
+            before = rows[number - 1].gold
+            if number and row.kind == NUMBER == rows[number - 1].kind and _differ(before, row.gold):
+                self._run([Probe("wrong answer", row, self.forms[0](before))])
+            if _OF_SIMILARITY.search(f"{self.target.about.name} {self.target.about.doc}"):
+                nothing = text.nothing(row, self.forms[0])
+                self._run([each for each in nothing if each.kind in ("empty", "nothing")])
+                continue
             for form in self.forms:
                 probes = [*text.nothing(row, form), *answers.wrong(row, form)]
                 probes += answers.several(row, form)
@@ -294,7 +309,8 @@ class _Audit:
             self._take_calls(witness, replies)
 
     def _spellings(self, row: AuditRow, form: Surface) -> Iterator[Probe]:
-        if not _OF_SPELLING.search(self.target.about.text):
+        about = self.target.about
+        if about.source and not _OF_SPELLING.search(about.text):  # a server states nothing
             yield from answers.spellings(row, form)
             if form.bounded:
                 yield Probe("spacing", row, form(f" {row.gold} "), ACCEPT)
@@ -345,6 +361,7 @@ class _Audit:
             pairs.append((row.sent(), form(row.gold)))
             pairs += [(row.sent(), form(wrong)) for wrong in answers.wrong_texts(row)[:1]]
         pairs.append((rows[0].sent(), "I do not know."))
+        pairs += [(rows[0].sent(), "word " * 30 + f"\n{pairs[0][1]}")] * (rows[0].kind != CODE)
         pairs += [(row, pairs[0][1]) for row, _ in pairs[1:] if row != pairs[0][0]][:2]
         for witness in function.witnesses(self.target, pairs, self.result.threshold):
             if witness.kind in self.failures or self._is_late():

@@ -92,7 +92,7 @@ KINDS: Mapping[str, Kind] = {
         FALSE_REJECT, "a right answer after long reasoning is refused", "Read the whole completion."
     ),
     "other numbers": Kind(
-        FALSE_REJECT, "numbers in the reasoning turn a right answer wrong", _LAST
+        FALSE_REJECT, "numbers or signs in the reasoning turn a right answer wrong", _LAST
     ),
     "spelling": Kind(FALSE_REJECT, "another spelling of the same number is refused", _VALUES),
     "equivalent": Kind(FALSE_REJECT, "an equal formula is refused", _VALUES),

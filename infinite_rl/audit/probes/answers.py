@@ -175,6 +175,8 @@ def right(row: AuditRow, surface: Surface) -> Iterator[Probe]:
         yield Probe("long reasoning", row, _FILLER * 300 + "\n" + surface(gold), ACCEPT)
         text = "There are 3 steps, and the second one gives 17. Then 2 + 2 = 4.\n"
         yield Probe("other numbers", row, text + surface(gold), ACCEPT)
+        text = "Let |x| be that; it is 100% sure: {a: [b, c]} & `d` < e > f.\n"
+        yield Probe("other numbers", row, text + surface(gold), ACCEPT)
 
 
 def lengths(row: AuditRow, surface: Surface) -> list[str]:

@@ -83,7 +83,8 @@ def wrong(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     """Programs that do not solve the task."""
     name, some = cases(row.columns)
     name = name or name_of(row)
-    texts = ["", "x = 1\n", "pass\n", "def (\n", wrong_program(row)]
+    texts = ["", "x = 1\n", "pass\n", "def (\n", "return", "def", wrong_program(row)]
+    texts += [f"x = {'1+' * 20_000}1\n"]  # deep for a parser
     if name:
         texts += [f"def {name}(*args, **kwargs):\n    raise ValueError('PASS')\n"]
         texts += [f"def {name}(*args, **kwargs):\n    pass\n"]

@@ -45,7 +45,8 @@ def hostile(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     """Texts that a reward must survive."""
     texts: Sequence[str] = (
         "\x00\ufffd\u202e\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16"),
-        surface("\u0660\u0661\u00b2\u2460"), surface("\\frac{1}{0}"), surface("1/0"),
+        surface("\u0660\u0661\u00b2\u2460"), surface("\u4e09"), surface("\u00b2"),
+        surface("\\frac{1}{0}"), surface("1/0"),
         surface("{" * 50), surface("\\boxed{"), surface("]" * 9 + ")" * 9), surface("nan"),
         surface("1e999"), surface("\\x"), surface("(?P<"), surface("[1, 2"), surface("'\"\\"),
         surface("None"), surface("9" * 5000), surface("\u2212"), surface("%s %d {0} {x}"),
@@ -66,6 +67,8 @@ def huge(row: AuditRow, surface: Surface) -> Iterator[Probe]:
         long = unit * (_HUGE // len(unit))
         yield Probe("hang", row, long + "!", SURVIVE)
         yield Probe("hang", row, surface(long), SURVIVE)
+    for cell in ("cell ", "| a ", "1 "):
+        yield Probe("hang", row, "|" + cell * (_HUGE // len(cell)) + "x", SURVIVE)
     text = surface(row.gold)
     first = text.find(">") + 1  # behind the tag that opens the reasoning
     for unit in ("a", "a ", "1", " "):
