@@ -177,7 +177,9 @@ def _renamed(first: Node, second: Node) -> tuple[Node, Node]:
     return first, Node("named", (value,), first.value) if second.op == "named" else value
 
 
-_CONSTANT = re.compile(r"[Cc](?:_\{?[0-9]\}?)?|[ABDKkab](?:_\{?[0-9]\}?)?|[xyuvN]_\{?0\}?")
+_CONSTANT = re.compile(
+    r"[Cc](?:_\{?[0-9]\}?)?|[ABDKkab](?:_\{?[0-9]\}?)?|[xyuvN]_\{?0\}?|alpha|beta"
+)
 
 
 def _up_to_constants(first: Node, second: Node, budget: Budget) -> str:
@@ -196,7 +198,7 @@ def _up_to_constants(first: Node, second: Node, budget: Budget) -> str:
         for side in sides
     ]
     rest = [side.symbols.difference(names) for side, names in zip(sides, free, strict=True)]
-    of_function = bool(rest[0]) and rest[0] <= normal_form.INTEGRATED
+    of_function = bool(rest[0]) and rest[0] <= normal_form.INTEGRATED | {"n"}
     if not (whole or of_function) or rest[0] != rest[1] or len(free[0]) != len(free[1]):
         return reason
     if len(free[0]) > _MOST_CONSTANTS:
@@ -331,10 +333,10 @@ def _stated(words: str) -> tuple[str, ...]:
 
 def _of_a_kind(words: str, others: str) -> bool:
     """Whether a text only adds what it speaks of: `odd function` is `odd`."""
-    rest = words.removeprefix(others) if words.startswith(f"{others} ") else ""
+    rest = words.removeprefix(others) if words.startswith((f"{others} ", f"{others},")) else ""
     subject, _, verb = words.rpartition(" ")
     says = verb == others and verb in ("converges", "diverges") and subject in _OF_VERBS
-    return rest.strip() in _SORTS or says
+    return rest.strip() in _SORTS or says or (others in ("yes", "no") and rest.startswith(","))
 
 
 _SORTS = VOCABULARY.words("sorts")

@@ -489,7 +489,7 @@ def _conclusion(text: str) -> str | None:
 
 
 _SENTENCES = re.compile(r"(?<!\b[A-Z])[.!?][$*)]{0,3}\s+(?=[A-Z$*\\])|\n+")
-_BOLD_END = re.compile(r"(?<=\s)\*\*([^*\n]+?)\.?\*\*\.?\Z")
+_BOLD_END = re.compile(r"(?:^|(?<=\s))\*\*([^*\n]+?)\.?\*\*\.?\Z")
 _STEP, _CONCLUDING = _TABLES.pattern("step"), production("concluding")
 
 

@@ -25,7 +25,9 @@ _FUNCTION_HEAD = VOCABULARY.pattern("function head")
 _LONGEST_HEAD = 18  # tokens
 _BEHIND_NAME = frozenset(["(", "_", "^", "'", "["])
 _HEAD_KINDS = frozenset(["name", "const", "greek", "text", "word"])
-_DERIVATIVE_HEAD = re.compile(r"\s*\\[dt]?frac\{d([a-z])\}\{d([a-z])\}\s*=(?!=)")
+_DERIVATIVE_HEAD = re.compile(
+    r"\s*\\[dt]?frac\{(?:d|\\partial ?)([a-z])\}\{(?:d|\\partial ?)([a-z])\}\s*=(?!=)"
+)
 
 
 def parse(text: str, *, units: bool = True) -> Node:
