@@ -480,11 +480,11 @@ def _conclusion(text: str) -> str | None:
     bold = _BOLD_END.search(last)
     if bold and not fault_before(last[: bold.start()]):
         return bold[1]
+    steps = list(_STEP.finditer(last))
+    if steps and steps[-1].end():
+        return _statement(last[steps[-1].end() :])
     if not starts:
         return None
-    steps = list(_STEP.finditer(last))
-    if steps:
-        return _statement(last[steps[-1].end() :])
     return _statement(last) if _CONCLUDING.match(Tokens.of(last[:_LONGEST]).kinds) else None
 
 

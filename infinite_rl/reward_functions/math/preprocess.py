@@ -34,7 +34,8 @@ def spelled_out(text: str) -> str:
     if text.startswith(("(a)", "(i)", "a)", "i)")):
         text = _without_labels(text)
     if text[:1].isalpha() and " " in text:
-        text = _with_its_name(_OPENING.sub("", text, count=1))
+        opening = _OPENING.match(text)
+        text = _with_its_name(text[opening.end() :] if opening else text)
     if "integer" in text or "Z" in text or "ℤ" in text:
         text = " ".join(text.split())
         for pattern in _WHOLE:
