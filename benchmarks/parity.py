@@ -45,6 +45,7 @@ LANGUAGES: Mapping[str, str] = {
     "sql": "benchmarks.parity_sql:parity",
     "cpp": "benchmarks.parity_cpp:parity",
     "c": "benchmarks.parity_c:parity",
+    "scientific": "benchmarks.parity_scientific:parity",
 }
 
 _WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)

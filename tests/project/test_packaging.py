@@ -167,7 +167,13 @@ def test_packages_carry_what_they_need_and_an_index_takes_them(tree: Path, packa
         for path in (tree / "infinite_rl").rglob("*")
         if path.is_file() and path.parent.name != "__pycache__"
     }
-    assert {name for name in wheel if not name.startswith(f"{info}/")} == source | built
+    guest = ROOT / "build_src" / "python"
+    inside = {
+        f"infinite_rl/sandbox/scientific/inside/{path.name}"
+        for folder in ("guest", "scientific")
+        for path in (guest / folder).glob("*.py")
+    } | {"infinite_rl/sandbox/scientific/inside/immortal.py"}
+    assert {name for name in wheel if not name.startswith(f"{info}/")} == source | built | inside
     licences = (ROOT / "build_src" / "licenses").iterdir()
     assert wheel >= {f"{info}/licenses/build_src/licenses/{each.name}" for each in licences}
     assert {"VERSION.txt", "setup.py", "build_src/build_wasm.sh", "LICENSE", "README.md"} <= sdist

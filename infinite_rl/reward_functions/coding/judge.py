@@ -237,10 +237,12 @@ class Judge:
             if not fast and not are_plain_calls(reference, language):
                 self.check_tests(reference, language)  # a program can make what the sandbox lacks
             return Verdict(1.0, True, "", details)
+        if execution.doubt:
+            raise BadReference(_unjudged(reference, execution) or execution.doubt)
         messages = (execution.stderr, *(each.message for each in results))
         if not fast and (not results or any(map(_BROKEN.search, messages))):
             self.check_tests(reference, language)
-        if unjudged := _unjudged(reference, execution) or execution.doubt:
+        if unjudged := _unjudged(reference, execution):
             raise BadReference(unjudged)
         ended = ending(execution, self._timeout(_together(reference)))
         if passed >= count:  # all passed, yet it ended badly: none of its reports is believed

@@ -170,18 +170,24 @@ class FileHost(wasi.Host, Protocol):
     files: OpenFiles
 
 
-def _resolve(host: FileHost, handle: int, address: int, size: int) -> tuple[Node, bytes]:
-    """Return the folder and the name that a path leads to; b"" for the folder itself."""
+def _path(host: FileHost, address: int, size: int) -> bytes:
     if not 0 <= size <= MAX_PATH:
         raise FileError(_LONG_NAME)
-    path = host.instance.read(address, size)
+    return host.instance.read(address, size)
+
+
+def resolve(start: Node, path: bytes) -> tuple[Node, bytes]:
+    """Return the folder and the name that a path leads to; b"" for the folder itself.
+
+    Raises `FileError`.
+    """
     names = [name for name in path.split(b"/") if name not in (b"", b".")]
     if b"\0" in path:
         raise FileError(_ILLEGAL_NAME)
     if len(names) > MAX_DEPTH or any(len(name) > 255 for name in names):
         raise FileError(_LONG_NAME)
     last = names.pop() if names and names[-1] != b".." else b""
-    trail = [host.files.node(handle)]  # ".." of the first is itself, as at the root
+    trail = [start]  # ".." of the first is itself, as at the root
     for name in names:
         if name != b"..":
             trail.append(trail[-1].entry(name))
@@ -196,29 +202,41 @@ def _list(host: FileHost, data: bytes) -> bytes:
     return struct.pack("<iI", *wasi.put(host.instance, data))
 
 
-def _named(host: FileHost, handle: int, address: int, size: int) -> Node:
-    folder, name = _resolve(host, handle, address, size)
+def named(start: Node, path: bytes) -> Node:
+    """Return what a path leads to. Raises `FileError`."""
+    folder, name = resolve(start, path)
     return folder.entry(name)
+
+
+def _named(host: FileHost, handle: int, address: int, size: int) -> Node:
+    return named(host.files.node(handle), _path(host, address, size))
+
+
+def open_node(start: Node, path: bytes, how: int, is_writing: bool, now_ns: int) -> Node:
+    """Return what a path leads to, made or emptied as `how` says. Raises `FileError`."""
+    folder, name = resolve(start, path)
+    node = folder.names().get(name) if name else folder
+    if node is None:
+        if not how & _CREATE or how & _ONLY_FOLDER:
+            raise FileError(_NO_ENTRY)
+        node = start.tree.add(folder, name, False, now_ns)
+    elif how & _CREATE and how & _EXCLUSIVE:
+        raise FileError(_EXISTS)
+    if node.entries is None and how & _ONLY_FOLDER:
+        raise FileError(_NO_FOLDER)
+    if node.entries is not None and is_writing:
+        raise FileError(_IS_FOLDER)
+    if how & _TRUNCATE:
+        node.resize(0)
+        node.changed_ns = now_ns
+    return node
 
 
 def _open_at(
     host: FileHost, handle: int, _follow: int, address: int, size: int, how: int, flags: int
 ) -> bytes:
-    folder, name = _resolve(host, handle, address, size)
-    node = folder.names().get(name) if name else folder
-    if node is None:
-        if not how & _CREATE or how & _ONLY_FOLDER:
-            raise FileError(_NO_ENTRY)
-        node = host.files.tree.add(folder, name, False, host.wall_clock_ns())
-    elif how & _CREATE and how & _EXCLUSIVE:
-        raise FileError(_EXISTS)
-    if node.entries is None and how & _ONLY_FOLDER:
-        raise FileError(_NO_FOLDER)
-    if node.entries is not None and flags & _WRITE:
-        raise FileError(_IS_FOLDER)
-    if how & _TRUNCATE:
-        node.resize(0)
-        node.changed_ns = host.wall_clock_ns()
+    path, is_writing = _path(host, address, size), bool(flags & _WRITE)
+    node = open_node(host.files.node(handle), path, how, is_writing, host.wall_clock_ns())
     return host.files.add(_Descriptor(node, flags))
 
 
@@ -253,37 +271,36 @@ def _resize(host: FileHost, handle: int, size: int) -> bytes:
     return b""
 
 
-def _make_folder(host: FileHost, handle: int, address: int, size: int) -> bytes:
-    folder, name = _resolve(host, handle, address, size)
+def make_folder(start: Node, path: bytes, now_ns: int) -> None:
+    """Make a folder. Raises `FileError`, as the next do."""
+    folder, name = resolve(start, path)
     if not name or name in folder.names():
         raise FileError(_EXISTS)
-    host.files.tree.add(folder, name, True, host.wall_clock_ns())
-    return b""
+    start.tree.add(folder, name, True, now_ns)
 
 
-def _remove(host: FileHost, handle: int, address: int, size: int) -> bytes:
-    folder, name = _resolve(host, handle, address, size)
+def remove_folder(start: Node, path: bytes) -> None:
+    """Remove an empty folder."""
+    folder, name = resolve(start, path)
     if not name:
         raise FileError(_NOT_PERMITTED)
     if folder.entry(name).names():
         raise FileError(_NOT_EMPTY)
     del folder.names()[name]
-    return b""
 
 
-def _unlink(host: FileHost, handle: int, address: int, size: int) -> bytes:
-    folder, name = _resolve(host, handle, address, size)
+def unlink(start: Node, path: bytes) -> None:
+    """Remove a file."""
+    folder, name = resolve(start, path)
     if folder.entry(name).entries is not None:
         raise FileError(_IS_FOLDER)
     del folder.names()[name]
-    return b""
 
 
-def _rename(
-    host: FileHost, handle: int, address: int, size: int, to: int, to_address: int, to_size: int
-) -> bytes:
-    folder, name = _resolve(host, handle, address, size)
-    new_folder, new_name = _resolve(host, to, to_address, to_size)
+def rename(start: Node, path: bytes, to: Node, to_path: bytes) -> None:
+    """Move a file or a folder, over a file or an empty folder."""
+    folder, name = resolve(start, path)
+    new_folder, new_name = resolve(to, to_path)
     node = folder.entry(name)
     if not name or not new_name or node.holds(new_folder):
         raise FileError(_INVALID)
@@ -295,6 +312,28 @@ def _rename(
             raise FileError(_IS_FOLDER)
     del folder.names()[name]
     new_folder.names()[new_name] = node
+
+
+def _make_folder(host: FileHost, handle: int, address: int, size: int) -> bytes:
+    make_folder(host.files.node(handle), _path(host, address, size), host.wall_clock_ns())
+    return b""
+
+
+def _remove(host: FileHost, handle: int, address: int, size: int) -> bytes:
+    remove_folder(host.files.node(handle), _path(host, address, size))
+    return b""
+
+
+def _unlink(host: FileHost, handle: int, address: int, size: int) -> bytes:
+    unlink(host.files.node(handle), _path(host, address, size))
+    return b""
+
+
+def _rename(
+    host: FileHost, handle: int, address: int, size: int, to: int, to_address: int, to_size: int
+) -> bytes:
+    start, new_start = host.files.node(handle), host.files.node(to)
+    rename(start, _path(host, address, size), new_start, _path(host, to_address, to_size))
     return b""
 
 

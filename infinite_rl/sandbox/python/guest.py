@@ -32,38 +32,41 @@ from ..runtimes import (
     STOPPED,
     STOPPED_FOR_TIME,
     Limits,
+    is_installed,
+    load_guest,
     runtime_named,
     too_long,
 )
+from ..scientific.libraries import imported_library
 from .expressions import Undecided
 from .files import OpenFiles, Tree, host_function
 from .plain import Step, failure_of, plain_tests
 from .wasi import NotOffered, put
 
-_MESSAGE_CHARS = 500
+MESSAGE_CHARS = 500
 _FRAMES, _OWN_FRAMES = 4, 60  # of Python's stack that each message takes, and all else
-_EXHAUSTED = "RecursionError: the stack is exhausted"
-_PLAN_FUEL = 10**12  # the time limit is met before
-_PLANS = 256  # one plan serves every program that is judged by the same tests
-_NO_STEPS = marshal.dumps([])  # the guest reads no empty lists of bytes
-_Plan = tuple[bytes, list[list[Step]]]  # the code of tests, and the steps of plain ones
+EXHAUSTED = "RecursionError: the stack is exhausted"
+PLAN_FUEL = 10**12  # the time limit is met before
+PLANS = 256  # one plan serves every program that is judged by the same tests
+NO_STEPS = marshal.dumps([])  # the guest reads no empty lists of bytes
+Plan = tuple[bytes, list[list[Step]]]  # the code of tests, and the steps of plain ones
 
 
-class _Stop(Exception):
+class Stop(Exception):
     """Raised by the host to stop the run with this status."""
 
     def __init__(self, status: ExecutionStatus) -> None:
         self.status = status
 
 
-class _Left(Exception):
+class Left(Exception):
     """Raised if the program exits at once, with this exit code."""
 
     def __init__(self, code: int) -> None:
         self.code = code
 
 
-class _Session:
+class Session:
     """The host's side of one run: its limits, what was printed, and the tests' results."""
 
     def __init__(self, limits: Limits) -> None:
@@ -85,7 +88,7 @@ class _Session:
         self._printed.get(fd, self._printed[2]).append(piece)
         self._room -= len(piece)
         if len(piece) < len(text):
-            raise _Stop("output")
+            raise Stop("output")
 
     def is_going_on(self, message: str) -> bool:
         """Compare what the next step of a plain test gave; return whether the test goes on."""
@@ -96,7 +99,7 @@ class _Session:
         self._position += 1
         is_last = failure is not None or self._position == len(steps)
         if is_last:
-            self.results.append(TestResult(failure is None, (failure or "")[:_MESSAGE_CHARS]))
+            self.results.append(TestResult(failure is None, (failure or "")[:MESSAGE_CHARS]))
             self._position = 0
         return not is_last
 
@@ -121,7 +124,7 @@ class _Session:
 class _Side:
     """One of a run's interpreters, and the host functions that it calls."""
 
-    def __init__(self, session: _Session, prepared: Prepared) -> None:
+    def __init__(self, session: Session, prepared: Prepared) -> None:
         limits = session.limits
         self.session = session
         self.store = fresh_store(limits, prepared.engine)
@@ -147,7 +150,7 @@ class _Side:
     def verdict(self, passed: bool, message: str, is_unjudged: bool) -> None:
         if not self.is_judge:
             raise NotOffered("a verdict")
-        self.session.results.append(TestResult(passed, message[:_MESSAGE_CHARS], is_unjudged))
+        self.session.results.append(TestResult(passed, message[:MESSAGE_CHARS], is_unjudged))
 
     def open_exchange(self) -> Instance:
         """Return the interpreter that is to answer a message of this one."""
@@ -162,14 +165,14 @@ class _Side:
         self.session.depth -= 1
 
     def leave(self, code: int) -> None:
-        raise _Left(code)
+        raise Left(code)
 
     def nap(self, seconds: float) -> None:
         left = self.session.ends_at - time.monotonic()
         if seconds > 0:
             time.sleep(max(0.0, min(seconds, left)))
         if not seconds < left:  # also not a number
-            raise _Stop("timeout")
+            raise Stop("timeout")
         self.session.napped_ns += int(max(seconds, 0.0) * 1e9)
 
     def now_ns(self) -> int:
@@ -194,12 +197,13 @@ class PythonGuest:
     """Run Python programs. Raises `RuntimeMissing` if `python.wasm` is missing.
 
     The guest has no access to the host: no sockets, environment variables or arguments, and its
-    files are in memory.
+    files are in memory. A program that imports a library such as numpy runs in the runtime
+    `scientific`, if that is installed.
     """
 
     def __init__(self, is_metered: bool = False) -> None:
         self._latest = LatestCode(runtime_named("python"), host_function, is_metered)
-        self._plans: dict[tuple[object, ...], _Plan] = {}
+        self._plans: dict[tuple[object, ...], Plan] = {}
 
     def run(self, program: Program, limits: Limits) -> Execution:
         """Run `program` in a fresh instance.
@@ -210,8 +214,17 @@ class PythonGuest:
         The output of a stopped program is kept, except for the last few milliseconds of one that
         prints much. Stopped programs have the exit codes 124 (time) and 137 (other limits).
         """
+        if stopped := too_long(program, limits):
+            return stopped
+        doubt = ""
+        if name := imported_library(program):
+            runtime = runtime_named("scientific")
+            if is_installed(runtime):
+                return load_guest(runtime).run(program, limits)
+            doubt = f"{name} is not there. Install it: {runtime.install}"
         guest = self if limits.fuel is None else self._metered
-        return too_long(program, limits) or shielded(lambda: guest._run(program, limits))
+        execution = shielded(lambda: guest._run(program, limits))
+        return replace(execution, doubt=doubt) if doubt else execution
 
     def cpu_seconds(self, program: Program, limits: Limits) -> float:
         """Return the processor time of a run, without that of the process's other threads."""
@@ -231,7 +244,7 @@ class PythonGuest:
         """Run a program; again in optimised code if baseline code met a limit of time or stack."""
         code = self._latest.code()
         execution = self._run_with(code, program, limits)
-        met_limit = execution.status == "timeout" or execution.stderr.endswith(f"{_EXHAUSTED}\n")
+        met_limit = execution.status == "timeout" or execution.stderr.endswith(f"{EXHAUSTED}\n")
         if met_limit and self._latest.is_baseline(code):
             return self._run_with(self._latest.optimised(), program, limits)
         return execution
@@ -239,28 +252,28 @@ class PythonGuest:
     def _run_with(
         self, code: Prepared, program: Program, limits: Limits, is_judged: bool = False
     ) -> Execution:
-        session = _Session(limits)
+        session = Session(limits)
         try:
             return self._run_sides(code, program, session, is_judged)
         except Undecided:  # the tests look plain, but a value is not
             return self._run_with(code, program, limits, is_judged=True)
-        except _Stop as stop:
+        except Stop as stop:
             return session.limit(stop.status)
-        except _Left as left:
+        except Left as left:
             return session.execution("error" if left.code else "ok", left.code)
         except (Trap, WasmtimeError, OutOfBounds, NotOffered) as error:
-            return _stopped(session, error)
+            return stopped(session, error)
 
     def _run_sides(
-        self, prepared: Prepared, program: Program, session: _Session, is_judged: bool
+        self, prepared: Prepared, program: Program, session: Session, is_judged: bool
     ) -> Execution:
         limits, plan = session.limits, b""
         if program.tests:
             plan, session.plain = self._plan(prepared, program, limits, is_judged)
-        steps = plan if session.plain else _NO_STEPS
+        steps = plan if session.plain else NO_STEPS
         side = _Side(session, prepared)
         seed = (0, 0) if limits.seed is None else (1, limits.seed % 2**64)
-        code = _clean(program.code).removeprefix("\ufeff")  # a byte order mark, as in a file
+        code = clean(program.code).removeprefix("\ufeff")  # a byte order mark, as in a file
         with side.running(limits.timeout_s):
             instance = side.instance
             stdin = program.stdin.encode("utf-8", "replace")
@@ -275,7 +288,7 @@ class PythonGuest:
                     ended = _report(judge.instance, "judge", *put(judge.instance, plan), *seed)
         return session.execution(ended.status, ended.exit_code)
 
-    def _plan(self, prepared: Prepared, program: Program, limits: Limits, is_judged: bool) -> _Plan:
+    def _plan(self, prepared: Prepared, program: Program, limits: Limits, is_judged: bool) -> Plan:
         """Return the plan of a program's tests: they are compiled once, by themselves.
 
         It is one for an interpreter of the tests if they are plain no more than by their looks.
@@ -286,22 +299,22 @@ class PythonGuest:
         key = (kind, program.tests, program.setup, program.entry_point, expected, *names)
         if key not in self._plans:
             # No program pays for what is made once: each would pass with less fuel than the first.
-            own = limits if limits.fuel is None else replace(limits, fuel=_PLAN_FUEL)
-            side = _Side(_Session(own), prepared)
+            own = limits if limits.fuel is None else replace(limits, fuel=PLAN_FUEL)
+            side = _Side(Session(own), prepared)
             with side.running(limits.timeout_s):
                 instance = side.instance
                 result = instance.call(
                     "plan",
-                    *put_text(instance, _clean(program.setup)),
-                    *put_texts(instance, [_clean(test) for test in program.tests]),
-                    *put_text(instance, _clean(program.entry_point)),
+                    *put_text(instance, clean(program.setup)),
+                    *put_texts(instance, [clean(test) for test in program.tests]),
+                    *put_text(instance, clean(program.entry_point)),
                     *(*put_texts(instance, names), *put_text(instance, kind)),
                 )
                 code, count, *steps = struct.unpack("<IIII", instance.read(result, 16))
                 text = instance.read(*steps).decode()
                 tests = plain_tests(text, program.tests, program.expected) if text else []
                 plan = instance.read(code, count), tests
-            if len(self._plans) >= _PLANS:
+            if len(self._plans) >= PLANS:
                 self._plans.clear()
             self._plans[key] = plan
         return self._plans[key]
@@ -347,12 +360,12 @@ def put_texts(instance: Instance, texts: Sequence[str]) -> tuple[int, int]:
     return put(instance, entries, 4)[0], len(texts)
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Replace lone surrogates, which UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _stopped(session: _Session, error: Exception) -> Execution:
+def stopped(session: Session, error: Exception) -> Execution:
     """Return the execution of a call that did not return."""
     code = error.trap_code if isinstance(error, Trap) else None
     if code == TrapCode.INTERRUPT:
@@ -360,6 +373,6 @@ def _stopped(session: _Session, error: Exception) -> Execution:
     if code == TrapCode.OUT_OF_FUEL:
         return session.limit("timeout", f"ran out of fuel ({session.limits.fuel})")
     if code == TrapCode.STACK_OVERFLOW:
-        return session.execution("error", 1, _EXHAUSTED)
+        return session.execution("error", 1, EXHAUSTED)
     cause = str(error).splitlines()[-1].strip()
     return session.execution("error", 1, f"the sandbox stopped the program: {cause}")
