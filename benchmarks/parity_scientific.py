@@ -141,7 +141,7 @@ def near(one: Ended, other: Ended) -> bool:
     """Whether two differ in the last digits of numbers alone, or the first is doubted."""
     if one.doubt:
         return True
-    texts = [_NUMBER.sub("#", each.printed).split() for each in (one, other)]
+    texts = ["".join(_NUMBER.sub("#", each.printed).split()) for each in (one, other)]
     numbers = [[*map(float, _NUMBER.findall(each.printed))] for each in (one, other)]
     if one.error != other.error or texts[0] != texts[1] or len(numbers[0]) != len(numbers[1]):
         return False

@@ -98,7 +98,7 @@ def test_without_it_a_program_that_can_do_without_passes() -> None:
 def wide(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The changes of code, with their functions among the builtins and nothing in the libraries."""
     module = inside("wide")
-    places = {"@w": module.w, "@x": module.x, "@s": module.s, "@u": module.u}
+    places = {"@w": module.w, "@x": module.x, "@s": module.s, "@u": module.u, "@d": module.d}
     kinds = {"@int64": np.int64, "@uint64": np.uint64, "@int32": np.intc, "@uint32": np.uintc}
     for name, value in {**places, **kinds}.items():
         monkeypatch.setitem(vars(builtins), name, value)

@@ -65,7 +65,7 @@ OWN = {
     "a report when called": "import _host\ndef f(x): return _host.call(b'r\\0\\0\\0')",
     "a plan": "import _host\n_host.call(b'p\\0\\0\\0\\0')",
     "a plain step": "import _host\ndef f(x): return _host.call(b'g[false,3]')",
-    "an answer": "import _host\ndef f(x): return _host.call(b'![[false,3,null],[],[]]')",
+    "an answer": "import _host\ndef f(x): return _host.call(b'![[false,true,null],[],[]]')",
     "a question": 'import _host\ndef f(x): return _host.call(b\'?[["get",[3,"x"],null],[],[]]\')',
     "nothing": "import _host\ndef f(x): return _host.call(b'')",
     "an array that equals all": (
@@ -312,6 +312,10 @@ def test_programs_run_side_by_side() -> None:
         ("np.power(2, 40)", "1099511627776"),
         ("np.sum([2**20] * 5000)", "5242880000"),
         ("np.dot([10**5], [10**5])", "10000000000"),
+        (
+            "np.multiply.outer([10**6], [10**6]), np.add.reduce([2**31 - 1] * 2)",
+            "[[1000000000000]] 4294967294",
+        ),
         ("(np.array([1, 2]) > 1).sum() * 10**10", "10000000000"),
         ("np.zeros(1, int).dtype, np.array([1.5]).astype(int).dtype", "int64 int64"),
         ("pd.Series([1]).astype(int).dtype, np.iinfo(int).max", "int64 9223372036854775807"),

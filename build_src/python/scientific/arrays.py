@@ -270,6 +270,8 @@ _encode, _decode, _content, _fill = Peer.encode, Peer.decode, Peer._content, Pee
 def encode(self: Any, value: Any) -> Any:
     """As `Peer.encode`."""
     kind = type(value)
+    if kind is types.ModuleType and _is_module(value.__name__):
+        return ["nm", value.__name__]
     if kind in RAW or kind.__module__ == "builtins":
         return _encode(self, value)
     if kind in _SCALARS:
@@ -295,8 +297,6 @@ def encode(self: Any, value: Any) -> Any:
                 return _encode_array(self, _plain(value, base), tag)
     elif self.is_judge and kind in _FUNCTIONS and is_standard(value):
         return ["std", value.__module__, value.__qualname__]
-    elif kind is types.ModuleType and _is_module(value.__name__):
-        return ["nm", value.__name__]
     return _encode(self, value)
 
 

@@ -51,10 +51,10 @@ _EXACT_WORDS = (
 _EXACT = frozenset(_EXACT_WORDS.split())
 # Calls that compute with lists and numbers that they are given.
 _COMPUTING_WORDS = (
-    "add convolve correlate cross cumprod cumsum cumulative_prod cumulative_sum diff dot "
-    "ediff1d einsum inner kron lcm left_shift matmul matrix_power multi_dot multiply "
+    "accumulate add convolve correlate cross cumprod cumsum cumulative_prod cumulative_sum diff "
+    "dot ediff1d einsum inner kron lcm left_shift matmul matrix_power multi_dot multiply "
     "nancumprod nancumsum nanprod nansum outer polyadd polymul polysub polyval power prod "
-    "square subtract sum tensordot trace trapezoid vander vdot"
+    "reduce square subtract sum tensordot trace trapezoid vander vdot"
 )
 _COMPUTING = frozenset(_COMPUTING_WORDS.split())
 _MAKING_WORDS = (
@@ -128,6 +128,12 @@ def s(value: Any) -> Any:
     return x(value)
 
 
+def d(value: Any) -> Any:
+    """Return what depends on how many bytes an address has."""
+    _doubt()
+    return value
+
+
 def _first(value: Any) -> Any:
     while type(value) in (list, tuple) and value:
         value = value[0]
@@ -147,6 +153,10 @@ def _listed(value: Any) -> Any:
 
 def u(function: Any, *args: Any, **named: Any) -> Any:
     """Call a function of numpy, or another of the same name."""
+    if isinstance(getattr(function, "__self__", None), np.ufunc):
+        most = len(args) if function.__name__ == "outer" else 1
+        wide = [_listed(each) if at < most else each for at, each in enumerate(args)]
+        return function(*wide, **named)
     owner = getattr(function, "__module__", None) or ""
     is_ufunc = isinstance(function, np.ufunc)
     if not (is_ufunc or owner.startswith("numpy")) or isinstance(function, types.MethodType):
@@ -214,6 +224,8 @@ class _Widening(ast.NodeTransformer):
                 if word.arg in ("dtype", "dtypes"):
                     word.value = self._kind(word.value)
         self.generic_visit(node)
+        if name in ("getsizeof", "memory_usage") or (name == "info" and not node.args):
+            return _around("@d", node)
         if is_attribute and name in _COMPUTING:
             node = ast.copy_location(
                 ast.Call(_name("@u"), [node.func, *node.args], node.keywords), node
@@ -334,7 +346,7 @@ def _drawn(function: Any) -> Any:
 def install(doubt: Callable[[], None]) -> None:
     """Put all of this in place. `doubt` is called once, at the first doubtful integer."""
     _doubts.append(doubt)
-    places = {"@w": w, "@x": x, "@s": s, "@u": u, "@int64": np.int64, "@uint64": np.uint64}
+    places = {"@w": w, "@x": x, "@s": s, "@u": u, "@d": d, "@int64": np.int64, "@uint64": np.uint64}
     vars(builtins).update(places, **{"@int32": np.intc, "@uint32": np.uintc})
     array, ufunc, state = map(_members, (np.ndarray, np.ufunc, np.random.RandomState))
     for name in ("choose", "put", "repeat", "take"):

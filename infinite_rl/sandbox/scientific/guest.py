@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import PurePosixPath
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from wasmtime import Trap, WasmtimeError
@@ -46,6 +46,7 @@ from .image import load_image
 from .wasi import FileSystem, system_function
 
 DOUBT = "integers of numpy have 32 bits here in a place where they have 64 natively"
+_GRACE_S = 0.5  # after the deadline, at which the other side is stopped
 _ENTRY = b"_go()"  # see `image.py`
 
 
@@ -78,6 +79,7 @@ class _Side:
         self.ready: Callable[[], None] | None = None  # what to call before it serves its tests
         self.arguments: tuple[dict[str, Any], bytes] = {}, b""
         self.ended: tuple[int, bool, bool] = 0, False, False  # exit code, memory, has left
+        self._has_reported = False
         self.plan: tuple[bytes, str] = b"", ""
         session.sides.append(self)  # type: ignore[arg-type] # whose store it reads
         self.instance = Instance(guest.prepared, self.store, self)
@@ -127,7 +129,11 @@ class _Side:
 
     def receive(self) -> bytes:
         """Return the next message of the other side. Raises what it was ended by."""
-        message = self.inbox.get()
+        left = self.session.ends_at - time.monotonic()
+        try:
+            message = self.inbox.get(timeout=max(left, 0.0) + _GRACE_S)
+        except Empty:  # it waits, too, as no honest side does
+            raise Stop("timeout") from None
         if isinstance(message, BaseException):
             raise message
         return message
@@ -174,6 +180,9 @@ class _Side:
         self.session.doubt = DOUBT
 
     def _report(self, request: bytes) -> bytes:
+        if self._has_reported:
+            raise NotOffered("a second report")
+        self._has_reported = True
         exit_code, is_out_of_memory, has_left = request
         self.ended = exit_code, bool(is_out_of_memory), bool(has_left)
         if self.ready is None or has_left:

@@ -69,11 +69,10 @@ class Library:
         self.archive = self._add(self.folder, ARCHIVE, archive)
         for path, content in data.items():
             *folders, name = path.encode().split(b"/")
-            folder = self.data
+            node = self.data
             for each in folders:
-                tree = folder.tree
-                folder = folder.names().get(each) or tree.add(folder, each, True, 0)
-            self._add(folder, name, content)
+                node = node.names().get(each) or node.tree.add(node, each, True, 0)
+            self._add(node, name, content)
 
     @staticmethod
     def _add(folder: Node, name: bytes, content: Content) -> Node:
