@@ -137,16 +137,17 @@ def native(server: subprocess.Popen[str], program: Written) -> Ended:
     return Ended(*json.loads(server.stdout.readline()))
 
 
-def near(one: Ended, other: Ended) -> bool:
-    """Whether two differ in the last digits of numbers alone, or the first is doubted."""
+def near(one: Ended, other: Ended) -> str:
+    """Say why two that differ are no failure: the first is doubted, or digits differ; else ""."""
     if one.doubt:
-        return True
+        return one.doubt
     texts = ["".join(_NUMBER.sub("#", each.printed).split()) for each in (one, other)]
     numbers = [[*map(float, _NUMBER.findall(each.printed))] for each in (one, other)]
     if one.error != other.error or texts[0] != texts[1] or len(numbers[0]) != len(numbers[1]):
-        return False
+        return ""
     pairs = zip(*numbers, strict=True)
-    return all(abs(a - b) <= 1e-9 * max(1.0, abs(a), abs(b)) for a, b in pairs)
+    is_near = all(abs(a - b) <= 1e-9 * max(1.0, abs(a), abs(b)) for a, b in pairs)
+    return "the last digits of numbers" if is_near else ""
 
 
 def parity() -> Parity:

@@ -54,8 +54,8 @@ _seed = np.random.seed
 def _run(arguments, data):
     seed = arguments["seed"]
     _seed(int.from_bytes(os.urandom(4)) if seed is None else seed % 2**32)
-    fields = [arguments[name] for name in ("code", "stdin", "is_tested")]
-    return _world.run(*fields, data, seed)
+    stdin = arguments["stdin"].encode()
+    return _world.run(arguments["code"], stdin, arguments["is_tested"], data, seed)
 
 
 def _judge(arguments, data):

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from mmap import mmap
 from typing import Any, Protocol
 
-from ..cpp.wasi import System
 from ..instance import HostFunction
 from ..python.files import (
     MAX_OPEN,
@@ -29,6 +28,7 @@ from ..python.files import (
     unlink,
 )
 from ..runtimes import Limits
+from ..wasi import System
 
 _OK, _BAD_FD, _INVALID, _IO, _NOT_OFFERED, _NOT_SEEKABLE = 0, 8, 28, 29, 52, 70
 _BAD_DESCRIPTOR, _LONG_NAME, _NO_MEMORY, _NOT_PERMITTED = 3, 18, 22, 31  # of `FileError`
