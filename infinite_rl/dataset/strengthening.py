@@ -32,7 +32,7 @@ from .unfinished import UnfinishedRows
 
 COLUMN = "strengthening"
 _BENCHMARKS = ("mbpp", "humaneval")
-_TYPES = ("coding", *_BENCHMARKS)
+_TYPES = ("coding", "program", *_BENCHMARKS)
 _BOUND_S = 900.0  # of one row: its runs have fuel, this is for a machine that hangs
 _LISTED = 5  # wrong programs, and disagreements, that a row names
 _WHY_CHARS = 200
