@@ -178,7 +178,7 @@ def _renamed(first: Node, second: Node) -> tuple[Node, Node]:
 
 
 _CONSTANT = re.compile(
-    r"[Cc](?:_\{?[0-9]\}?)?|[ABDKkab](?:_\{?[0-9]\}?)?|[xyuvN]_\{?0\}?|alpha|beta"
+    r"[Cc](?:_\{?[0-9]\}?)?|[ABDKk]|[ABDKkab]_\{?[0-9]\}?|[xyuvN]_\{?0\}?|alpha|beta"
 )
 
 
@@ -199,6 +199,8 @@ def _up_to_constants(first: Node, second: Node, budget: Budget) -> str:
     ]
     rest = [side.symbols.difference(names) for side, names in zip(sides, free, strict=True)]
     of_function = bool(rest[0]) and rest[0] <= normal_form.INTEGRATED | {"n"}
+    both = {name for name in free[0] if name in free[1] and "_" not in name}  # of the task
+    free = [[name for name in names if name not in both] for names in free]
     if not (whole or of_function) or rest[0] != rest[1] or len(free[0]) != len(free[1]):
         return reason
     if len(free[0]) > _MOST_CONSTANTS:
