@@ -363,6 +363,7 @@ class _Audit:
         pairs.append((rows[0].sent(), "I do not know."))
         pairs += [(rows[0].sent(), "word " * 30 + f"\n{pairs[0][1]}")] * (rows[0].kind != CODE)
         pairs += [(row, pairs[0][1]) for row, _ in pairs[1:] if row != pairs[0][0]][:2]
+        self.target.fresh()
         for witness in function.witnesses(self.target, pairs, self.result.threshold):
             if witness.kind in self.failures or self._is_late():
                 continue
@@ -385,6 +386,7 @@ class _Audit:
             for probe, witness, _ in islice(by_length, 3):
                 self.target.fresh()
                 small = self._minimal(probe, witness)
+                self.target.fresh()  # as `replay` does
                 is_shown, replies = self.target.shows(small)
                 if is_shown:
                     rows, of_rows = (
@@ -408,6 +410,7 @@ class _Audit:
         if len(witness.pairs) > 1 and witness.kind not in ("threads",):
             for pair in witness.pairs:
                 one = replace(witness, pairs=[pair, pair] if witness.kind == "repeated" else [pair])
+                self.target.fresh()
                 if self.target.shows(one)[0]:
                     return one
             return witness
