@@ -32,6 +32,7 @@ _VARIABLES = (
 )  # fmt: skip
 _MARK = "REWARD_AUDIT_PROCESS"
 MARKER = "audit-marker"  # the file that a probe writes if it is evaluated
+_KILLS = 100
 _START_S = 120.0  # for the import of the target
 _MOST_BYTES = 50_000_000  # of one reply
 MAIN, BATCH, THREAD, THREADS, FORK = "main", "batch", "thread", "threads", "fork"
@@ -139,9 +140,14 @@ class Process:
         child, self._child, self._buffer = self._child, None, b""
         if child is None:
             return
-        for pid in {child.pid, *_marked(self._mark)}:
-            with suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+        child.kill()
+        for _ in range(_KILLS):  # one may start another meanwhile, and none ends at once
+            if not (rest := list(_marked(self._mark))):
+                break
+            for pid in rest:
+                with suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.01)
         for stream in (child.stdin, child.stdout):
             with suppress(OSError):
                 stream.close()  # type: ignore[union-attr]
