@@ -104,13 +104,13 @@ LIBRARIES = modules(PROJECT["dependencies"]).union(*EXTRAS.values())
 # modules of a config load pydantic, which no public name of the package does.
 AT_ONCE = {
     "rich": "cli.display",
-    "numpy": "dataset.decontaminate dataset.dedup dataset.split dataset.truth "
+    "numpy": "audit.data dataset.decontaminate dataset.dedup dataset.split dataset.truth "
     "verification.truth_rate",
     "mpmath": "reward_functions.math.numeric",
     "wasmtime": "sandbox.engine sandbox.compiled sandbox.instance sandbox.python.guest "
     "sandbox.javascript.guest sandbox.javascript.machine sandbox.javascript.typescript "
-    "sandbox.sql.guest sandbox.c.compiler sandbox.c.guest sandbox.cpp.checkers "
-    "sandbox.cpp.compiler sandbox.cpp.guest sandbox.programs sandbox.wasi",
+    "sandbox.scientific.guest sandbox.scientific.image sandbox.sql.guest sandbox.c.compiler "
+    "sandbox.c.guest sandbox.cpp.checkers sandbox.cpp.compiler sandbox.cpp.guest sandbox.programs sandbox.wasi",
     "torch": "training.core.advantages training.core.generations training.core.grpo "
     "training.core.learner training.core.loss training.core.optimizer training.core.prefill "
     "training.core.rollouts training.core.sampling training.core.sft training.core.tensors "
