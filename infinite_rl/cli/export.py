@@ -20,8 +20,8 @@ class Export(Verb):
     source     the rows
     out        the folder to write
     to         trl, verl, openrlhf, open-instruct, verifiers, ors, harbor, nemo-gym, skyrl,
-               sharegpt, sft, jsonl or parquet; verifiers, ors and harbor get a folder that
-               the hub runs
+               sharegpt, sft, jsonl or parquet; verifiers, ors, harbor and nemo-gym get a folder
+               that the hub runs
     val        rows of another file, as the split validation
     split      the split of rows without a column split
     system     system prompt; '' for none (default: the form of the answer)

@@ -240,8 +240,7 @@ FORMATS: Mapping[str, Format] = {
                 "responses_create_params": {"input": MESSAGES}, **_TRUTH_ID,
                 "worked_response": str,  # the server writes the model's answer as `response`
             },
-            "Name the file in the agent's configuration; `gym dataset collate` adds `agent_ref`. "
-            "The server is `infinite_rl.adapters.nemo_gym.InfiniteRLResourcesServer`.",
+            "This folder is a resources server.",
             lambda item: {
                 "responses_create_params": {"input": item.messages}, "ground_truth": item.truth,
                 "id": item.id, "worked_response": item.sample.response,
@@ -250,6 +249,7 @@ FORMATS: Mapping[str, Format] = {
                 row["responses_create_params"]["input"], row["ground_truth"],
                 {"id": row["id"], "response": row["worked_response"]},
             ),
+            rows="resources_servers/MODULE/rows",
         ),
         Format(
             "skyrl", "parquet",

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from labelled import assert_none, unlike
 
+from infinite_rl.adapters.harbor import judge
 from infinite_rl.dataset.ground_truth import pack, score
 from infinite_rl.dataset.rows import read, sample_of
 from infinite_rl.errors import StoreError, UsageError
@@ -57,6 +59,11 @@ def rows_in(folder: Path, to: str, split: str = "train") -> list[Any]:
     return [row for path in sorted(tasks.rglob("*.jsonl")) or files for row in read(path)]
 
 
+def files_in(folder: Path) -> list[Path]:
+    """All files of a folder."""
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
 def needs(to: str) -> None:
     if FORMATS[to].ending == "parquet":
         pytest.importorskip("pyarrow")
@@ -90,6 +97,65 @@ def test_an_export_that_is_read_back_is_rewarded_alike(to: str, tmp_path: Path) 
             native = score(sample_of(old), completion, rewards)
             assert score(sample_of(new), completion, rewards) == native
             assert native.passed == (completion == old["response"])
+
+
+def test_hubs_get_a_folder_that_they_run_and_that_is_replaced_whole(tmp_path: Path) -> None:
+    folder = tmp_path / "2nd Set"
+    for to, files in {
+        "verifiers": "pyproject.toml rows_2nd_set/__init__.py rows_2nd_set/rows/train.jsonl",
+        "ors": "Dockerfile requirements.txt rows/train.jsonl server.py",
+        "nemo-gym": "resources_servers/rows_2nd_set/app.py "
+        "resources_servers/rows_2nd_set/configs/rows_2nd_set.yaml "
+        "resources_servers/rows_2nd_set/requirements.txt "
+        "resources_servers/rows_2nd_set/rows/train.jsonl",
+    }.items():
+        for overwrite in (False, True):
+            export([MATH], to, folder, overwrite=overwrite)
+        assert sorted(path.relative_to(folder).as_posix() for path in files_in(folder)) == sorted(
+            ["README.md", *files.split()]
+        )
+        for path in files_in(folder):
+            if path.suffix == ".py":
+                compile(path.read_text(encoding="utf-8"), path.name, "exec")
+        (folder / "notes.txt").write_text("mine", encoding="utf-8")
+        with pytest.raises(UsageError, match="holds more than an export"):
+            export([MATH], to, folder, overwrite=True)
+        shutil.rmtree(folder)
+
+
+def test_a_task_of_harbor_has_its_gold_in_no_file_that_the_agent_gets(tmp_path: Path) -> None:
+    rows = [{**MATH, "answer": "918273", "response": tagged("918273"), "id": "../up"}] * 2
+    export(rows, "harbor", tmp_path / "out")
+    tasks = sorted((tmp_path / "out" / "train").iterdir())
+    assert [task.name for task in tasks] == ["000001-up", "000002-up"]
+    for task in tasks:
+        holding = [path for path in files_in(task) if "918273" in path.read_text(encoding="utf-8")]
+        names = sorted(path.relative_to(task).as_posix() for path in holding)
+        assert names == ["solution/response.txt", "tests/row.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reward"), [(tagged("7"), 1.0), (tagged("8"), 0.0), ("", 0.0), (None, 0.0)]
+)
+def test_the_verifier_of_harbor_judges_the_file_of_the_agent(
+    answer: str | None, reward: float, tmp_path: Path
+) -> None:
+    export([MATH], "harbor", tmp_path / "out")
+    (row,) = (tmp_path / "out").rglob("row.jsonl")
+    written, paid = tmp_path / "answer.txt", tmp_path / "reward.json"
+    if answer is not None:
+        written.write_text(answer, encoding="utf-8")
+    assert judge(row, written, paid) == ""
+    assert json.loads(paid.read_text(encoding="utf-8")) == {"reward": reward}
+
+
+def test_the_verifier_of_harbor_writes_no_reward_without_a_verdict(tmp_path: Path) -> None:
+    export([{**MATH, "answer": "\\frac{"}], "harbor", tmp_path / "out")
+    (row,) = (tmp_path / "out").rglob("row.jsonl")
+    written, paid = tmp_path / "answer.txt", tmp_path / "reward.json"
+    written.write_text(tagged("7"), encoding="utf-8")
+    assert "not scored" in judge(row, written, paid)
+    assert not paid.exists()
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -134,7 +200,7 @@ def test_any_text_survives(
 def test_the_default_instructions_are_exported_and_none_on_request(tmp_path: Path) -> None:
     for system, roles in ((None, ["system", "user"]), ("", ["user"])):
         export([MATH], "nemo-gym", tmp_path / "out", system=system, overwrite=True)
-        (row,) = read(tmp_path / "out" / "train.jsonl")
+        (row,) = rows_in(tmp_path / "out", "nemo-gym")
         messages = row["responses_create_params"]["input"]
         assert [each["role"] for each in messages] == roles
         assert system == "" or messages[0]["content"] == default_system_prompt(sample_of(MATH))
@@ -151,7 +217,7 @@ def test_a_line_for_nemo_gym_is_a_request_to_the_responses_api(tmp_path: Path) -
 
     export(examples(), "nemo-gym", tmp_path / "out")
     lines = TypeAdapter(list[EasyInputMessageParam])
-    for row in read(tmp_path / "out" / "train.jsonl"):
+    for row in rows_in(tmp_path / "out", "nemo-gym"):
         assert lines.validate_python(row["responses_create_params"]["input"], strict=True)
 
 

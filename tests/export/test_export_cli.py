@@ -47,14 +47,14 @@ def test_responses_that_did_not_pass(source: Path, capsys: pytest.CaptureFixture
 def test_it_says_what_it_wrote(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     val, out = source.parent / "val.jsonl", source.parent / "out"
     write(ROWS[:1], val)
-    words = ["export", str(source), "--to", "nemo-gym", "-o", str(out), "--val", str(val)]
+    words = ["export", str(source), "--to", "openrlhf", "-o", str(out), "--val", str(val)]
     assert main([*words, "--license", "cc-by-4.0", "--name", "Sums"]) == 0
     assert "rows exported: 5 (train: 4, validation: 1)" in capsys.readouterr().out
     names = sorted(path.name for path in out.iterdir())
     assert names == ["README.md", "train.jsonl", "validation.jsonl"]
     text = (out / "README.md").read_text(encoding="utf-8")
     assert 'license: "cc-by-4.0"' in text and "# Sums" in text
-    assert [row["answer"] for row in read_export(out, "nemo-gym")] == [*"1234", "1"]
+    assert [row["answer"] for row in read_export(out, "openrlhf")] == [*"1234", "1"]
 
 
 def test_a_runs_folder_goes_out_whole_with_its_provenance(tmp_path: Path) -> None:

@@ -98,6 +98,17 @@ def test_verifiers_validates_a_package_names_a_wrong_gold_and_rewards_a_model(
     assert sorted(rewards) == [0.0, 1.0, 1.0]
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="NeMo Gym needs Python 3.12")
+def test_nemo_gym_finds_the_configuration_valid(hub: Callable[[str], Path], tmp_path: Path) -> None:
+    programs = hub("nemo-gym==0.4.0")
+    export([GOOD, CODE], "nemo-gym", tmp_path / "some_tasks", system="")
+    config = "resources_servers/some_tasks/configs/some_tasks.yaml"
+    model = ["--model-type", "openai_model", "--model", "m", "--model-api-key", "none"]
+    model += ["--model-url", "http://127.0.0.1:9/v1"]
+    words = ["gym", "env", "validate", "--config", config, *model]
+    assert "Config is valid" in run(programs, *words, cwd=tmp_path / "some_tasks")
+
+
 CLIENT = """
 import json, sys
 from openreward import OpenReward
