@@ -1,14 +1,14 @@
-"""Answers written and labelled before the verdict saw them: three rounds, and texts that hedge.
+"""Answers written and labelled before the verdict saw them: four rounds, and texts that hedge.
 
     python -m benchmarks.math_blind [--data FOLDER] [--failures]
 
-Each of three rounds has 300 pairs, half of them near misses, with their questions; the labels say
-what a teacher would say to that question. Their authors had not read the code, and no label was
-changed after a run. The hedges are 64 texts that commit to no single answer, and 64 that look alike
-and do. Then follow all ways to join two boxes into a list, and with `--data` how many golds of
-published sets cannot be read. Math-Verify judges beside us where it is installed. A text that ends
-in a sentence, without a box, a tag or the word "answer", is counted apart: by our policy, which is
-`docs/answers.md`, such a text states no answer.
+Each of three rounds has 300 pairs, the fourth 240, half of them near misses, with their questions;
+the labels say what a teacher would say to that question. Their authors had not read the code, and
+no label was changed after a run. The hedges are 64 texts that commit to no single answer, and 64
+that look alike and do. Then follow all ways to join two boxes into a list, and with `--data` how
+many golds of published sets cannot be read. Math-Verify judges beside us where it is installed. A
+text that ends in a sentence, without a box, a tag or the word "answer", is counted apart: by our
+policy, which is `docs/answers.md`, such a text states no answer.
 """
 
 from __future__ import annotations
