@@ -292,8 +292,9 @@ def test_sound_rows_are_not_accused() -> None:
 def test_the_pages_hold_the_findings_and_no_markup_of_texts(audited: Audited) -> None:
     rows = [{"prompt": "<script>alert(1)</script>", "answer": "7"}, *ROWS]
     report = audited("def reward(completion, answer): return float(answer in completion)", rows)
-    lines = text(report)
-    assert all(len(line) <= 100 for line in lines) and "EXPLOITABLE" in "\n".join(lines)
+    _target, *lines = text(report)  # the first has the path of the file
+    assert max(map(len, lines)) <= 100
+    assert "EXPLOITABLE" in "\n".join(lines)
     markup = web_page([report])
     assert "<script" not in markup and "script" in markup
     results = json.loads(sarif([report]))["runs"][0]["results"]
