@@ -5,6 +5,7 @@ runtimes.py     the table of runtimes, their files, and the interface of a guest
 engine.py       the engines that all guests share: settings, clock, threads, signal handlers
 compiled.py     compiled code: the cache, and baseline code until optimised code is there
 instance.py     one instance of a module: calls both ways, its memory, its addresses checked
+binary.py       the binary format of modules: sections and numbers
 programs.py     programs of compiled languages: compiled once, run, and how they ended
 printed.py      what programs in C and C++ print, in the sizes that its formats name
 wasi.py         the system of such a program

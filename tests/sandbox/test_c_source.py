@@ -9,7 +9,8 @@ import pytest
 from infinite_rl.errors import ExtraMissing
 from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.sandbox import runtimes
-from infinite_rl.sandbox.c.compiler import _leb, _unsigned, with_stack
+from infinite_rl.sandbox.binary import read_unsigned, signed, unsigned
+from infinite_rl.sandbox.c.compiler import with_stack
 from infinite_rl.sandbox.c.source import absence, doubt, widened
 from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.sandbox.programs import CompilerLimit
@@ -116,20 +117,20 @@ def test_what_the_compiler_does_not_read_is_missed() -> None:
 
 
 def test_the_stack_is_behind_all_other_memory() -> None:
-    memory, pointer = b"\x01\x00\x03", b"\x01\x7f\x01\x41" + _leb(130_000, is_signed=True) + b"\x0b"
+    memory, pointer = b"\x01\x00\x03", b"\x01\x7f\x01\x41" + signed(130_000) + b"\x0b"
     sections = [(5, memory), (6, pointer), (10, b"\x00")]
     head = b"\0asm\1\0\0\0"
     wasm = head + b"".join(bytes([kind, len(body)]) + body for kind, body in sections)
     moved = with_stack(wasm)
-    pages, _ = _unsigned(moved, moved.index(b"\x05") + 4)
+    pages, _ = read_unsigned(moved, moved.index(b"\x05") + 4)
     assert pages == 3 + 256
-    assert _leb(pages << 16, is_signed=True) + b"\x0b" in moved
+    assert signed(pages << 16) + b"\x0b" in moved
     with pytest.raises(CompilerLimit):
-        with_stack(head + b"\x0a" + _leb(2**21) + bytes(2**21))
+        with_stack(head + b"\x0a" + unsigned(2**21) + bytes(2**21))
 
 
 @pytest.mark.parametrize("value", [0, 63, 64, 127, 128, 2**14, 2**28 + 5])
 def test_numbers_of_webassembly_are_written_as_they_are_read(value: int) -> None:
-    assert _unsigned(_leb(value), 0) == (value, len(_leb(value)))
-    signed = _leb(value, is_signed=True)
-    assert signed[-1] < 0x40  # else it would be negative
+    assert read_unsigned(unsigned(value), 0) == (value, len(unsigned(value)))
+    written = signed(value)
+    assert written[-1] < 0x40  # else it would be negative

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from wasmtime import Engine, Module, Trap, WasmtimeError
 
+from ..binary import CODE, GLOBALS, MEMORY, module_of, read_unsigned, sections, signed, unsigned
 from ..compiled import load_program
 from ..engine import Code, config_of, deadline, engine_for, fresh_store, shielded
 from ..instance import HostFunction, OutOfBounds, Prepared
@@ -194,45 +195,16 @@ def with_stack(wasm: bytes) -> bytes:
     The compiler's own is 1 MiB, and below it are the program's variables, which a deep recursion
     would change. Raises `CompilerLimit` for a module with too much code.
     """
-    sections, at = list[tuple[int, bytes]](), 8
-    while at < len(wasm):
-        kind = wasm[at]
-        size, start = _unsigned(wasm, at + 1)
-        sections.append((kind, wasm[start : start + size]))
-        at = start + size
+    parts = list[tuple[int, bytes]]()
     pages = 0
-    parts = [wasm[:8]]
-    for kind, body in sections:
-        if kind == _MEMORY:
-            old, _ = _unsigned(body, 2)  # after their count and the flags
+    for kind, body in sections(wasm):
+        if kind == MEMORY:
+            old, _ = read_unsigned(body, 2)  # after their count and the flags
             pages = old + _STACK_PAGES
-            body = bytes([1, 0]) + _leb(pages)
-        elif kind == _GLOBALS:  # one, the stack's pointer: i32.const of a signed number
-            body = bytes([1, 0x7F, 1, 0x41]) + _leb(pages << 16, is_signed=True) + b"\x0b"
-        elif kind == _CODE and len(body) > _MOST_CODE:
+            body = bytes([1, 0]) + unsigned(pages)
+        elif kind == GLOBALS:  # one, the stack's pointer: i32.const of a signed number
+            body = bytes([1, 0x7F, 1, 0x41]) + signed(pages << 16) + b"\x0b"
+        elif kind == CODE and len(body) > _MOST_CODE:
             raise CompilerLimit("the program has too much code")
-        parts += [bytes([kind]), _leb(len(body)), body]
-    return b"".join(parts)
-
-
-_MEMORY, _GLOBALS, _CODE = 5, 6, 10  # sections
-
-
-def _unsigned(data: bytes, at: int) -> tuple[int, int]:
-    """Read a number of WebAssembly (LEB128), and where it ends."""
-    value = shift = 0
-    while True:
-        byte, at = data[at], at + 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at
-
-
-def _leb(value: int, *, is_signed: bool = False) -> bytes:
-    """Write a number that is not negative."""
-    out = bytearray()
-    while value >= (0x40 if is_signed else 0x80):
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
+        parts.append((kind, body))
+    return module_of(parts)

@@ -11,7 +11,6 @@ import io
 import logging
 import mmap
 import zipfile
-from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -22,6 +21,7 @@ from wasmtime import Engine, MemoryType, Module, Store
 from wasmtime import _ffi as ffi
 
 from ...errors import SandboxError
+from ..binary import CUSTOM, DATA, MEMORY, module_of, sections, signed, unsigned
 from ..compiled import load_program
 from ..engine import Code, config_of, deadline, engine_for, shielded
 from ..instance import HostFunction, Instance, Prepared
@@ -32,7 +32,6 @@ from .wasi import FileSystem, Library, system_function
 _HERE = Path(__file__).resolve().parent
 _PAGE, _CHUNK = 65536, 4096
 _MAKING_S = 600.0
-_CUSTOM, _MEMORY, _DATA = 0, 5, 11  # sections of a module
 _FOLDER = "matplotlib/mpl-data"  # in the package, an archive within the archive
 _MOST_ON_DISK = 2  # one that counts instructions, one that does not
 # The interpreter compiles our sources itself: its byte code is that of one version.
@@ -185,36 +184,20 @@ def _memory_of(wasm: bytes, texts: dict[str, str], library: Library) -> bytes:
         return maker.instance.read(0, maker.instance.memory_size())
 
 
-def sections(wasm: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the sections of a module: their numbers and contents."""
-    at = 8
-    while at < len(wasm):
-        kind, at = wasm[at], at + 1
-        size = shift = 0
-        while True:
-            byte, at = wasm[at], at + 1
-            size |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                break
-        yield kind, wasm[at : at + size]
-        at += size
-
-
 def with_memory(wasm: bytes, memory: bytes) -> bytes:
     """Return a module that starts with a memory, in place of its own data."""
-    out = bytearray(wasm[:8])
+    parts = list[tuple[int, bytes]]()
     for kind, content in sections(wasm):
-        if kind == _CUSTOM:  # names
+        if kind == CUSTOM:  # names
             continue
-        if kind == _MEMORY:
+        if kind == MEMORY:
             has_most = content[1] & 1
-            content = bytes([1, has_most]) + _unsigned(len(memory) // _PAGE)
-            content += _unsigned(_PAGE) * has_most
-        elif kind == _DATA:
+            content = bytes([1, has_most]) + unsigned(len(memory) // _PAGE)
+            content += unsigned(_PAGE) * has_most
+        elif kind == DATA:
             content = _data(memory)
-        out += bytes([kind]) + _unsigned(len(content)) + content
-    return bytes(out)
+        parts.append((kind, content))
+    return module_of(parts)
 
 
 def _data(memory: bytes) -> bytes:
@@ -227,23 +210,7 @@ def _data(memory: bytes) -> bytes:
                 pieces[-1] = pieces[-1][0], at + _CHUNK
             else:
                 pieces.append((at, at + _CHUNK))
-    out = [_unsigned(len(pieces))]
+    out = [unsigned(len(pieces))]
     for start, end in pieces:
-        out += [b"\0\x41", _signed(start), b"\x0b", _unsigned(end - start), memory[start:end]]
+        out += [b"\0\x41", signed(start), b"\x0b", unsigned(end - start), memory[start:end]]
     return b"".join(out)
-
-
-def _unsigned(value: int) -> bytes:
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
-
-
-def _signed(value: int) -> bytes:
-    out = bytearray()
-    while not -64 <= value < 64:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value & 0x7F])
