@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from wasmtime import Trap, TrapCode, WasmtimeError
+from wasmtime import Engine, Trap, TrapCode, WasmtimeError
 
 from ...errors import SandboxError, UsageError
 from ...types import Execution, ExecutionStatus, Program, TestResult
@@ -66,6 +66,14 @@ class Left(Exception):
         self.code = code
 
 
+def plan_key(program: Program, is_judged: bool) -> tuple[str, list[str], tuple[object, ...]]:
+    """Return the kind of plan of a program's tests, its modules' names, and what tells it apart."""
+    kind = "judged" if is_judged else "expressions" if program.expected else "tests"
+    names = sorted({"solution", "main", PurePosixPath(program.file).stem} - {""})
+    expected = repr(program.expected)
+    return kind, names, (kind, program.tests, program.setup, program.entry_point, expected, *names)
+
+
 class Session:
     """The host's side of one run: its limits, what was printed, and the tests' results."""
 
@@ -74,7 +82,7 @@ class Session:
         self.started = time.monotonic()
         self.ends_at = self.started + limits.timeout_s
         self.results: list[TestResult] = []
-        self.sides: list[_Side] = []  # the program's, and that of its tests
+        self.sides: list[Side] = []  # the program's, and that of its tests
         self.napped_ns = self.fuel = 0
         self.depth = 0  # of messages that are being answered
         self.files = Tree()
@@ -121,48 +129,38 @@ class Session:
         return self.execution(status, STOPPED, "the output limit was met")
 
 
-class _Side:
-    """One of a run's interpreters, and the host functions that it calls."""
+class Side:
+    """One of a run's interpreters: its store, its clock, and what each may ask of the host."""
 
-    def __init__(self, session: Session, prepared: Prepared) -> None:
-        limits = session.limits
+    def __init__(self, session: Session, limits: Limits, engine: Engine) -> None:
         self.session = session
-        self.store = fresh_store(limits, prepared.engine)
-        self.other: _Side | None = None  # while tests run
+        self.store = fresh_store(limits, engine)
         self.is_judge = False
-        self.files = OpenFiles(session.files)
-        self._chance = None if limits.seed is None else random.Random(limits.seed)
         self.emit, self.is_going_on = session.emit, session.is_going_on
-        session.sides.append(self)
-        self.instance = _instantiate(prepared, self)
+        self._chance = None if limits.seed is None else random.Random(limits.seed)
 
     @contextmanager
     def running(self, seconds: float) -> Iterator[None]:
         """Calls inside this block end after `seconds`; then the interpreter is gone."""
-        fuel = self.session.limits.fuel
         with self.store, deadline(self.store, seconds):
             try:
                 yield
             finally:
-                if fuel is not None:
-                    self.session.fuel += fuel - self.store.get_fuel()
+                self.session.fuel += self.fuel_used()
+
+    def fuel_used(self) -> int:
+        """Return the instructions of this interpreter; 0 if they are not counted."""
+        fuel = self.session.limits.fuel
+        return 0 if fuel is None else fuel - self.store.get_fuel()
+
+    def clock_fuel(self) -> int:
+        """Return the instructions by which the run's clock goes."""
+        return self.fuel_used()
 
     def verdict(self, passed: bool, message: str, is_unjudged: bool) -> None:
         if not self.is_judge:
             raise NotOffered("a verdict")
         self.session.results.append(TestResult(passed, message[:MESSAGE_CHARS], is_unjudged))
-
-    def open_exchange(self) -> Instance:
-        """Return the interpreter that is to answer a message of this one."""
-        if self.other is None:
-            raise NotOffered("another interpreter")
-        self.session.depth += 1
-        if self.session.depth * _FRAMES > sys.getrecursionlimit() - _OWN_FRAMES:
-            raise NotOffered("calls this deep between the program and its tests")
-        return self.other.instance
-
-    def close_exchange(self) -> None:
-        self.session.depth -= 1
 
     def leave(self, code: int) -> None:
         raise Left(code)
@@ -180,9 +178,7 @@ class _Side:
         session = self.session
         if session.limits.fuel is None:
             return int((time.monotonic() - session.started) * 1e9)
-        left = sum(side.store.get_fuel() for side in session.sides)
-        consumed = session.limits.fuel * len(session.sides) - left
-        return consumed // FUEL_PER_NS + session.napped_ns
+        return self.clock_fuel() // FUEL_PER_NS + session.napped_ns
 
     def wall_clock_ns(self) -> int:
         """Return the time of day, in nanoseconds since 1970."""
@@ -191,6 +187,33 @@ class _Side:
 
     def random_bytes(self, count: int) -> bytes:
         return secrets.token_bytes(count) if self._chance is None else self._chance.randbytes(count)
+
+
+class _Side(Side):
+    """One of two interpreters that call each other on one thread."""
+
+    def __init__(self, session: Session, prepared: Prepared) -> None:
+        super().__init__(session, session.limits, prepared.engine)
+        self.other: _Side | None = None  # while tests run
+        self.files = OpenFiles(session.files)
+        session.sides.append(self)
+        self.instance = _instantiate(prepared, self)
+
+    def clock_fuel(self) -> int:
+        """Return the instructions of both interpreters."""
+        return sum(side.fuel_used() for side in self.session.sides)
+
+    def open_exchange(self) -> Instance:
+        """Return the interpreter that is to answer a message of this one."""
+        if self.other is None:
+            raise NotOffered("another interpreter")
+        self.session.depth += 1
+        if self.session.depth * _FRAMES > sys.getrecursionlimit() - _OWN_FRAMES:
+            raise NotOffered("calls this deep between the program and its tests")
+        return self.other.instance
+
+    def close_exchange(self) -> None:
+        self.session.depth -= 1
 
 
 class PythonGuest:
@@ -293,10 +316,7 @@ class PythonGuest:
 
         It is one for an interpreter of the tests if they are plain no more than by their looks.
         """
-        kind = "judged" if is_judged else "expressions" if program.expected else "tests"
-        names = sorted({"solution", "main", PurePosixPath(program.file).stem} - {""})
-        expected = repr(program.expected)
-        key = (kind, program.tests, program.setup, program.entry_point, expected, *names)
+        kind, names, key = plan_key(program, is_judged)
         if key not in self._plans:
             # No program pays for what is made once: each would pass with less fuel than the first.
             own = limits if limits.fuel is None else replace(limits, fuel=PLAN_FUEL)

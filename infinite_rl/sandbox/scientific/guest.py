@@ -8,40 +8,37 @@ host, which returns with what the first asks, or answers.
 from __future__ import annotations
 
 import json
-import random
 import re
-import secrets
 import struct
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from pathlib import PurePosixPath
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from wasmtime import Trap, WasmtimeError
 
-from ...types import Execution, ExecutionStatus, Program, TestResult
-from ..engine import Code, deadline, fresh_store, shielded, shielded_beside
+from ...types import Execution, ExecutionStatus, Program
+from ..engine import Code, shielded, shielded_beside
 from ..instance import HostFunction, Instance, OutOfBounds, Prepared
 from ..python.expressions import Undecided
 from ..python.guest import (
-    MESSAGE_CHARS,
     NO_STEPS,
     PLAN_FUEL,
     PLANS,
     Left,
     Plan,
     Session,
+    Side,
     Stop,
     clean,
+    plan_key,
     stopped,
 )
 from ..python.plain import plain_tests
 from ..python.wasi import NotOffered
-from ..runtimes import FUEL_EPOCH_NS, FUEL_PER_NS, Limits, too_long
+from ..runtimes import Limits, too_long
 from .image import load_image
 from .wasi import FileSystem, system_function
 
@@ -64,16 +61,16 @@ class _Session(Session):
     doubt = ""
 
 
-class _Side:
+class _Side(Side):
     """One of a run's interpreters, and what it asks of its host."""
 
     def __init__(self, session: _Session, guest: ScientificGuest, task: str) -> None:
         limits = session.limits
-        self.session, self._task = session, task
         own = replace(limits, memory_bytes=limits.memory_bytes + guest.base_bytes)
-        self.store = fresh_store(own, guest.prepared.engine)
+        super().__init__(session, own, guest.prepared.engine)
+        self.session: _Session = session
+        self._task, self.is_judge = task, task == "judge"
         self.system = FileSystem(session.files, guest.library, self)
-        self._chance = None if limits.seed is None else random.Random(limits.seed)
         self.inbox: SimpleQueue[bytes | BaseException] = SimpleQueue()
         self.other: _Side | None = None  # while tests run
         self.ready: Callable[[], None] | None = None  # what to call before it serves its tests
@@ -81,20 +78,8 @@ class _Side:
         self.ended: tuple[int, bool, bool] = 0, False, False  # exit code, memory, has left
         self._has_reported = False
         self.plan: tuple[bytes, str] = b"", ""
-        session.sides.append(self)  # type: ignore[arg-type] # whose store it reads
         self.instance = Instance(guest.prepared, self.store, self)
         self.system.memory = _Memory(self)
-
-    @contextmanager
-    def running(self, seconds: float) -> Iterator[None]:
-        """Calls inside this block end after `seconds`; then the interpreter is gone."""
-        fuel = self.session.limits.fuel
-        with self.store, deadline(self.store, seconds):
-            try:
-                yield
-            finally:
-                if fuel is not None:
-                    self.session.fuel += fuel - self.store.get_fuel()
 
     def run(self, arguments: dict[str, Any], data: bytes = NO_STEPS) -> None:
         """Call the interpreter, once. Raises how it ended, unless it reported."""
@@ -147,20 +132,11 @@ class _Side:
         self.emit(request[0], request[1:].decode("utf-8", "replace"))
 
     def _verdict(self, request: bytes) -> None:
-        if self._task != "judge":
-            raise NotOffered("a verdict")
         passed, is_unjudged = request[0] == 1, request[1] == 1
-        message = request[2:].decode("utf-8", "replace")[:MESSAGE_CHARS]
-        self.session.results.append(TestResult(passed, message, is_unjudged))
+        self.verdict(passed, request[2:].decode("utf-8", "replace"), is_unjudged)
 
     def _nap(self, request: bytes) -> None:
-        (seconds,) = struct.unpack("<d", request)
-        left = self.session.ends_at - time.monotonic()
-        if seconds > 0:
-            time.sleep(max(0.0, min(seconds, left)))
-        if not seconds < left:  # also not a number
-            raise Stop("timeout")
-        self.session.napped_ns += int(max(seconds, 0.0) * 1e9)
+        self.nap(*struct.unpack("<d", request))
 
     def _leave(self, request: bytes) -> None:
         self.leave(request[0])
@@ -189,31 +165,6 @@ class _Side:
             raise _Ended
         self.ready()
         return self.receive()
-
-    # --- what its system asks --------------------------------------------------------------------
-
-    def emit(self, fd: int, text: str) -> None:
-        self.session.emit(fd, text)
-
-    def leave(self, code: int) -> None:
-        raise Left(code)
-
-    def now_ns(self) -> int:
-        """Nanoseconds since the start, by the clock or by the consumed fuel."""
-        session = self.session
-        if session.limits.fuel is None:
-            return int((time.monotonic() - session.started) * 1e9)
-        # Its own alone: the other's is in use by another thread.
-        consumed = session.limits.fuel - self.store.get_fuel()
-        return consumed // FUEL_PER_NS + session.napped_ns
-
-    def wall_clock_ns(self) -> int:
-        """Return the time of day, in nanoseconds since 1970."""
-        is_metered = self.session.limits.fuel is not None
-        return FUEL_EPOCH_NS + self.now_ns() if is_metered else time.time_ns()
-
-    def random_bytes(self, count: int) -> bytes:
-        return secrets.token_bytes(count) if self._chance is None else self._chance.randbytes(count)
 
 
 _REQUESTS: dict[bytes, Callable[[_Side, bytes], bytes | None]] = {
@@ -352,10 +303,7 @@ class ScientificGuest:
 
     def _plan(self, program: Program, limits: Limits, is_judged: bool) -> Plan:
         """Return the plan of a program's tests, as `PythonGuest` does."""
-        kind = "judged" if is_judged else "expressions" if program.expected else "tests"
-        names = sorted({"solution", "main", PurePosixPath(program.file).stem} - {""})
-        expected = repr(program.expected)
-        key = (kind, program.tests, program.setup, program.entry_point, expected, *names)
+        kind, names, key = plan_key(program, is_judged)
         if key not in self._plans:
             own = limits if limits.fuel is None else replace(limits, fuel=PLAN_FUEL)
             side = _Side(_Session(own), self, "plan")
