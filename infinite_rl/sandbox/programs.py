@@ -1,7 +1,7 @@
 """Programs of languages that are compiled: once for a text, and a fresh instance for each run.
 
 A guest says how a text becomes a module; the rest is here: what is kept, how a module runs in the
-system of `cpp/wasi.py`, and how it ended.
+system of `wasi.py`, and how it ended.
 """
 
 from __future__ import annotations

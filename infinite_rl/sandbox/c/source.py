@@ -56,9 +56,7 @@ def widened(code: str, *, sizes: bool) -> str:
             out[at] = _LONGS.get(text, text)
             if sizes and text in _SIZES:
                 out[at] = _SIZES[text]
-            elif (
-                sizes and text in _MEASURES and re.fullmatch(r"[-=(,+/%<>!&|?:;{}[]|return", before)
-            ):
+            elif sizes and text in _MEASURES and _OPERATOR.fullmatch(before):
                 out[at] = f"({_SIZE}){text}"
         elif kind == "number" and (match := WHOLE.fullmatch(text)):
             unsigned, suffix = match[2] or match[5] or "", match[3] or match[4]
