@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 
-from ..cpp.source import TYPE_WORDS, WHOLE, WIDE
-from ..printed import LENGTH, cast_printed
+from ..cpp.source import WIDE, widen
 
 _TOKEN = re.compile(
     r"""(?P<blank>\s+|//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z))
@@ -36,38 +35,16 @@ _OPERATOR = re.compile(r"[-=(,+/%<>!&|?:;{}[]|return")  # before a call, and not
 def widened(code: str, *, sizes: bool) -> str:
     """Return a program whose `long`, and with `sizes` whose `size_t`, has 64 bits."""
     tokens = [(match.lastgroup or "", match[0]) for match in _TOKEN.finditer(code)]
-    out, group = [text for _, text in tokens], list[int]()
-    has_formats = re.search(r"printf|scanf", code) is not None
-    before = ""  # the last token that is not blank
-    for at, (kind, text) in enumerate([*tokens, ("other", ";")]):
-        if kind == "blank":
-            continue
-        if kind == "name" and text in TYPE_WORDS:
-            group.append(at)
-            before = text
-            continue
-        words = [tokens[each][1] for each in group]
-        if words.count("long") == 1 and "double" not in words:
-            out[group[words.index("long")]] = "long long"
-        group = []
-        if at == len(tokens):
-            break
-        if kind == "name":
-            out[at] = _LONGS.get(text, text)
-            if sizes and text in _SIZES:
-                out[at] = _SIZES[text]
-            elif sizes and text in _MEASURES and _OPERATOR.fullmatch(before):
-                out[at] = f"({_SIZE}){text}"
-        elif kind == "number" and (match := WHOLE.fullmatch(text)):
-            unsigned, suffix = match[2] or match[5] or "", match[3] or match[4]
-            out[at] = f"{match[1]}{unsigned}{suffix}{suffix}"
-        elif kind == "text":
-            out[at] = text.removeprefix("u8")
-            if has_formats:
-                out[at] = LENGTH.sub(r"\1ll\2", out[at])
-        before = text
-    cast_printed(tokens, out)
-    return "".join(out)
+
+    def rename(out: list[str], at: int, before: str) -> None:
+        text = out[at]
+        out[at] = _LONGS.get(text, text)
+        if sizes and text in _SIZES:
+            out[at] = _SIZES[text]
+        elif sizes and text in _MEASURES and _OPERATOR.fullmatch(before):
+            out[at] = f"({_SIZE}){text}"
+
+    return widen(tokens, rename, prefix="u8")
 
 
 # --- what cannot be judged here ------------------------------------------------------------------

@@ -10,6 +10,7 @@ of comments and literals could be led astray; only lines that begin with // are 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from ..printed import LENGTH, cast_printed
 
@@ -85,13 +86,33 @@ def widened(code: str, *, sizes: bool) -> str:
         return code
     tokens = [(match.lastgroup or "", match[0]) for match in _TOKEN.finditer(code)]
     tokens = [("text" if kind == "mark" else kind, text) for kind, text in tokens]
-    has_formats = re.search(r"printf|scanf", code) is not None
+
+    def rename(out: list[str], at: int, _before: str) -> None:
+        text = out[at]
+        out[at] = WIDE.get(text, text)
+        if sizes and text == "size_t":
+            _widen_size(out, at)
+
+    return widen(tokens, rename)
+
+
+def widen(
+    tokens: list[tuple[str, str]], rename: Callable[[list[str], int, str], None], prefix: str = ""
+) -> str:
+    """Return the text of tokens, kinds with their texts, with `long` as `long long`.
+
+    `rename` changes a name among the texts, by its index and the token before it that is not blank.
+    `prefix` is removed from literals.
+    """
     out, group = [text for _, text in tokens], list[int]()
+    has_formats = any("printf" in text or "scanf" in text for text in out)
+    before = ""
     for at, (kind, text) in enumerate([*tokens, ("other", ";")]):
         if kind == "blank":
             continue
         if kind == "name" and text in TYPE_WORDS:
             group.append(at)
+            before = text
             continue
         words = [tokens[each][1] for each in group]
         if words.count("long") == 1 and "double" not in words:
@@ -100,14 +121,15 @@ def widened(code: str, *, sizes: bool) -> str:
         if at == len(tokens):
             break
         if kind == "name":
-            out[at] = WIDE.get(text, text)
-            if sizes and text == "size_t":
-                _widen_size(out, at)
+            rename(out, at, before)
         elif kind == "number" and (match := WHOLE.fullmatch(text)):
             unsigned, suffix = match[2] or match[5] or "", match[3] or match[4]
             out[at] = f"{match[1]}{unsigned}{suffix}{suffix}"
-        elif kind == "text" and has_formats:
-            out[at] = LENGTH.sub(r"\1ll\2", text)
+        elif kind == "text":
+            out[at] = text.removeprefix(prefix)
+            if has_formats:
+                out[at] = LENGTH.sub(r"\1ll\2", out[at])
+        before = text
     cast_printed(tokens, out)
     return "".join(out)
 
