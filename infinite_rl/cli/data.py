@@ -284,8 +284,8 @@ class Split(RowsIn, RowsOut, _Near):
         ]
         if unmet:
             lines.append(
-                "rows are assigned by a hash, and duplicates stay together: few rows, or many "
-                "alike, miss the shares; try another --seed"
+                "similar rows stay together, so many of them, or few rows, miss the shares: "
+                "try another --seed"
             )
         values = {"rows": total, "splits": splits, "left_out": left_out, "unmet": unmet}
         emit({**values, "out": self.out}, *lines, f"in {self.out}")

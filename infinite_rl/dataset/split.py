@@ -1,10 +1,11 @@
 """Split rows into train, validation and test without leaks between the splits.
 
 Rows are assigned in their order. A row that is similar to earlier ones gets their split; any other
-gets the one that the hash of its content selects. So a row's split depends on itself and on the
-rows before it, and stays the same if rows are appended. A row that is similar to rows of different
-splits would leak one of them: it is left out. Similar is the `loose` condition of `dedup`: keeping
-two different tasks together costs nothing, separating copies does.
+gets the one that the hash of its content selects, with chances in proportion to what each split
+lacks. So every 20 rows meet the shares as well as similar rows allow, and a row's split depends on
+itself and on the rows before it: it stays the same if rows are appended. A row that is similar to
+rows of different splits would leak one of them: it is left out. Similar is the `loose` condition of
+`dedup`: keeping two different tasks together costs nothing, separating copies does.
 
 `keep` are rows of an earlier split, with their column `split`: they count as earlier rows, so they
 keep their splits also if the new rows come in another order, or before them.
@@ -12,6 +13,7 @@ keep their splits also if the new rows come in another order, or before them.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from ..errors import UsageError
@@ -23,6 +25,7 @@ THRESHOLD = 0.45
 SHARES: Mapping[str, float] = {"train": 0.9, "validation": 0.05, "test": 0.05}
 COLUMN = "split"
 LEFT_OUT = "left out"
+_BLOCK = 20  # rows after which the shares are to be met
 
 
 def split(
@@ -37,8 +40,8 @@ def split(
 ) -> Iterator[Row]:
     """Each row with the column `split`: a name of `shares`, or "left out".
 
-    Shares are approximate, since a hash selects the split. Another seed gives another split. A row
-    takes about 1 kB of memory, however long it is, and up to 8 kB of disk.
+    Another seed gives another split. A row takes about 1 kB of memory, however long it is, and up
+    to 8 kB of disk.
 
     Raises:
         UsageError: the shares do not add up to 1, a row has no such column, or one of `keep` has
@@ -55,6 +58,7 @@ def split(
             raise UsageError(f"a row to keep is in no split of the shares: {row.get(COLUMN)!r}")
         index.add(sketch(row, columns, numbers, loose=True), len(splits))
         splits.append(str(row[COLUMN]))
+    counts = dict.fromkeys(shares, 0)
     for row in rows:
         one = sketch(row, columns, numbers, loose=True)
         matches = index.matches(one)
@@ -64,19 +68,18 @@ def split(
         elif len(near) > 1:
             name = LEFT_OUT
         else:
-            name = near.pop() if near else _drawn(one.exact, shares, seed)
+            name = near.pop() if near else _drawn(f"{seed}:{one.exact}", shares, counts)
         if name != LEFT_OUT:
             index.add(one, len(splits))
             splits.append(name)
+            counts[name] += 1
         yield {**row, COLUMN: name}
 
 
-def _drawn(content: int, shares: Mapping[str, float], seed: int) -> str:
-    """The split that a hash selects, with the probability of its share."""
-    at = hash_of(f"{seed}:{content}") / 2**64
-    *others, last = shares
-    for name in others:
-        at -= shares[name]
-        if at < 0:
-            return name
-    return last
+def _drawn(content: str, shares: Mapping[str, float], counts: Mapping[str, int]) -> str:
+    """The split that a hash selects, with chances in proportion to what each lacks."""
+    rows = sum(counts.values()) // _BLOCK * _BLOCK + _BLOCK
+    lacking = {name: max(0.0, share * rows - counts[name]) for name, share in shares.items()}
+    at = hash_of(content) / 2**64 * sum(lacking.values())
+    ends = zip(lacking, accumulate(lacking.values()), strict=True)
+    return next((name for name, end in ends if at < end), max(lacking, key=lacking.__getitem__))
