@@ -1,7 +1,8 @@
 """Near-duplicates: MinHash with locality-sensitive hashing proposes pairs, exact checks decide.
 
 Two rows are equal if their prompts have the same tokens (see `tokens`), and their `type` and
-`language` are the same. They are near-duplicates if, in addition,
+`language` are the same. A label such as "Problem 3:" or "(variant 17)" is not compared. They are
+near-duplicates if `type` and `language` are the same and
 
 - the Jaccard similarity of their words and word bigrams reaches a threshold,
 - their answers are the same: of a worked solution, what is behind its `####`,
@@ -11,6 +12,9 @@ Two rows are equal if their prompts have the same tokens (see `tokens`), and the
   fillers ("the", "given") and idle clauses ("Think step by step"). A cow is no hen. An answer does
   not vouch if it is missing or says as little as "yes" or "B", if it is an instruction's, which
   says how to answer and not what, or if it is short and the prompt is short, too.
+
+They are near-duplicates, too, if their worked responses, their answers and the numbers, signs and
+telling words of their prompts are the same, however the prompts are worded.
 
 So tasks from one template with other numbers are different tasks; `numbers="ignore"` drops all of
 these conditions but the first, `loose` all but the numbers and signs. MinHash (Broder 1997; Indyk
@@ -34,7 +38,7 @@ from ..errors import UsageError, import_extra
 from ..parsing.word_tables import WordTables
 from .rows import Row, Source, number_of, read
 from .spill import SpillFile
-from .tokens import BREAK, Hashes, clauses, hash_of, hashes, literals, text_of, tokens
+from .tokens import BREAK, Hashes, clauses, flat_text, hash_of, hashes, literals, text_of, tokens
 
 Numbers: TypeAlias = Literal["exact", "ignore"]
 Signature: TypeAlias = "npt.NDArray[np.uint32]"
@@ -43,7 +47,9 @@ THRESHOLD = 0.6
 _SAMPLE = 1_024  # shingles of a row that are kept
 _SHORT_PROMPT = 20  # words: in a shorter one, any other word may make another task
 _SHORT_ANSWER = 40  # characters: longer ones, such as tests, are not the same by chance
-_FILLERS, _IDLE, _TELLING = map(WordTables(__file__).words, ("fillers", "idle", "telling"))
+_TABLES = WordTables(__file__)
+_FILLERS, _IDLE, _TELLING = map(_TABLES.words, ("fillers", "idle", "telling"))
+_LABEL = _TABLES.pattern("label")
 # Of b bands of r hashes, a pair of similarity s shares one with a chance of 1 - (1 - s^r)^b: 99.6 %
 # at 0.6 for 40 bands of 4, 99.4 % at 0.45 for 53 of 3. Strict bands list the most similar first.
 _HASHES = 160
@@ -137,12 +143,14 @@ def without(rows: Iterable[Row], removed: Iterable[Duplicate]) -> Iterator[Row]:
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """Hashes of a row's text, of the order of its numbers, of its clauses; its sorted shingles."""
+    """Hashes of a row's text, of the order of its numbers, of its clauses; its sorted shingles; a
+    hash of its worked response and answer, or 0 if they are no evidence."""
 
     exact: int
     order: int
     moved: int
     shingles: Hashes
+    worked: int = 0
 
 
 def sketch(
@@ -160,7 +168,7 @@ def sketch(
     Raises:
         UsageError: the row has none of these columns.
     """
-    text = text_of(row, columns)
+    text = _LABEL.sub(" ", text_of(row, columns))
     parts = clauses(text)
     all_tokens = [token for token in parts if token != BREAK]
     kind = f"{row.get('type') or ''}\0{row.get('language') or ''}"
@@ -177,10 +185,13 @@ def sketch(
     if numbers == "ignore":
         return Sketch(exact, 0, 0, _shingles(words, kind))
     marks = [token for token in all_tokens if _is_mark(token)]
+    answer, response = answer_tokens(row), "\0".join(tokens(flat_text(row.get("response"))))
+    worked = 0
+    if answer and len(response) > _SHORT_ANSWER and not columns:
+        worked = hash_of("\0".join((kind, answer, "", response, "", *sorted(marks))))
     if loose:
         signs = sorted(mark for mark in marks if not mark.isalpha())
-        return Sketch(exact, 0, 0, _shingles(words, "\0".join((kind, *signs))))
-    answer = answer_tokens(row)
+        return Sketch(exact, 0, 0, _shingles(words, "\0".join((kind, *signs))), worked)
     content: list[str] = []
     # Rows that have the same telling answer, and are alike, are the same task.
     vouches = row.get("type") != "instruction" and any(map(str.isdigit, answer))
@@ -189,7 +200,7 @@ def sketch(
     salt = "\0".join((kind, answer, *sorted(marks), "", *literals(text), "", *content))
     moved = _sorted(clause for clause in by_clause if any(map(_is_mark, clause)))
     order = hash_of("\0".join(marks))
-    return Sketch(exact, order, hash_of("\n".join(moved)), _shingles(words, salt))
+    return Sketch(exact, order, hash_of("\n".join(moved)), _shingles(words, salt), worked)
 
 
 def answer_tokens(row: Mapping[str, Any]) -> str:
@@ -224,7 +235,8 @@ def _is_mark(token: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An earlier row and its Jaccard similarity; 1.0 and `exact` if the tokens are the same."""
+    """An earlier row and its Jaccard similarity; 1.0 and `exact` if the tokens are the same, 1.0 if
+    the worked response and the answer are."""
 
     index: int
     similarity: float
@@ -248,6 +260,7 @@ class Index:
             import_extra("rensa", "near-duplicates need", "data") if threshold < 1 else None
         )
         self._exact: dict[int, int] = {}
+        self._worked: dict[int, int] = {}
         self._seen: set[int] = set()
         shape = next(shape for least, shape in _BANDS if threshold >= least)
         self._bands = Bands([_STRICT_BANDS, shape])
@@ -264,6 +277,8 @@ class Index:
             for number in numbers
             if (similarity := _similarity(sketch, self._near[number])) >= self._threshold
         ]
+        if self._rensa and (worked := self._worked.get(sketch.worked)) is not None:
+            near = [Match(worked, 1.0, False), *(match for match in near if match.index != worked)]
         near.sort(key=lambda match: (-match.similarity, match.index))
         index = self._exact.get(sketch.exact)
         if index is None:
@@ -273,6 +288,8 @@ class Index:
     def add(self, sketch: Sketch, index: int) -> None:
         """Add a row under an index of the caller's."""
         self._exact.setdefault(sketch.exact, index)
+        if sketch.worked:
+            self._worked.setdefault(sketch.worked, index)
         if not self._rensa or not sketch.shingles.size:
             return
         key = sketch.exact ^ int(sketch.shingles[0])
@@ -371,13 +388,13 @@ class _SketchList(SpillFile):
     """Sketches on disk."""
 
     def add(self, sketch: Sketch) -> None:
-        head = np.array([sketch.exact, sketch.order, sketch.moved], dtype=np.uint64)
+        head = np.array([sketch.exact, sketch.order, sketch.moved, sketch.worked], dtype=np.uint64)
         self.put(head.tobytes() + sketch.shingles.tobytes())
 
     def __getitem__(self, index: int) -> Sketch:
         values = np.frombuffer(self.piece(index), dtype=np.uint64)
-        exact, order, moved = values[:3].tolist()
-        return Sketch(exact, order, moved, values[3:])
+        exact, order, moved, worked = values[:4].tolist()
+        return Sketch(exact, order, moved, values[4:], worked)
 
 
 def _similarity(one: Sketch, other: Sketch) -> float:

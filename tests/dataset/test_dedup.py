@@ -76,6 +76,42 @@ def test_answers_types_languages_and_columns_make_another_task(
     assert [(one.row, one.of_row, one.exact, one.disputed) for one in made] == found
 
 
+@pytest.mark.parametrize(
+    "label",
+    ["Problem 3: ", "**Question 12.** ", "## Task 7\n", "12) ", "(4) ", "#5: ", "Example No. 2 - "],
+)
+def test_a_label_that_counts_the_rows_makes_no_other_task(label: str) -> None:
+    task = "Ann has 3 pears and buys 5. How many does she have?"
+    assert removed(task, label + task) == [2]
+    assert removed(f"{task} (variant 17)", f"{label}{task} [copy 2]") == [2]
+    assert removed(label + task, label + task.replace("5", "6")) == []
+
+
+def test_a_number_that_is_no_label_makes_another_task() -> None:
+    said = "{} is a prime. Which prime comes next?"
+    assert removed(said.format(3), said.format(5)) == []
+    assert removed("Solve 3 - x = 2 for x", "Solve 5 - x = 2 for x") == []
+    assert removed("2) + 3 = ?", "4) + 3 = ?") == []
+
+
+def test_equal_responses_and_answers_make_the_same_task_if_the_numbers_agree() -> None:
+    said = "Ann buys 3 pears at 4 dollars each. What does she pay?"
+    reworded = "At 4 dollars for one pear, how much money must be spent by Ann on 3 of them?"
+    response = "Each of the 3 pears costs 4 dollars, so Ann pays 3 * 4 = 12 dollars."
+    same = {"answer": "12", "response": response}
+    assert [d.row for d in duplicates([row(said, **same), row(reworded, **same)])] == [2]
+    for other in (
+        row(reworded.replace("3", "6"), **same),
+        row(reworded, answer="12", response="Ann pays 3 * 4 = 12."),
+        row(reworded, answer="13", response=response),
+        {**row(reworded, **same), "type": "python"},
+    ):
+        assert duplicates([row(said, **same), other]) == []
+    short = {"answer": "12", "response": "12"}
+    assert duplicates([row(said, **short), row(reworded, **short)]) == []
+    assert duplicates([row(said, **same), row(reworded, **same)], threshold=1) == []
+
+
 def test_every_removed_row_is_as_similar_as_asked_to_one_that_is_kept() -> None:
     old, new = (["".join(pair) for pair in product(letters, letters)] for letters in HALVES)
     chain = [" ".join(new[:at] + old[at:60]) for at in range(0, 60, 4)]  # each near to the next
