@@ -155,8 +155,8 @@ class Traces(ModelSolves):
     that are stated twice. Completions are journalled in OUT.calls: run it again to resume; none is
     paid for twice. Traces so far are in OUT.calls/traces.jsonl.
 
-    With DEEPSEEK_API_KEY in the environment, DeepSeek is asked; with --base_url another server of
-    OpenAI's protocol (its key in OPENAI_API_KEY).
+    DeepSeek is asked (DEEPSEEK_API_KEY), unless --provider names another; with --base_url another
+    server of OpenAI's protocol (its key in OPENAI_API_KEY).
 
     If the rows are attempts that exist already, the solutions.jsonl of a generation or the attempts
     that `difficulty` keeps, their completions become the traces, and no model is asked.
@@ -174,11 +174,19 @@ class Traces(ModelSolves):
     keep_all: bool = False
 
     def chosen(self) -> tuple[str, str | None, str | None]:
-        """Without a provider it is the server of the URL, else DeepSeek if its key is set."""
-        if self.provider != AUTO or not (self.base_url or _deepseek_key()):
+        """Without a provider it is the server of the URL, else DeepSeek.
+
+        Raises UsageError without DeepSeek's key: no other paid service is asked in its place.
+        """
+        if self.provider != AUTO:
             return super().chosen()
         if self.base_url:
             return "openai_compatible", self.model_name, self.base_url
+        if not os.environ.get(DEEPSEEK_KEY_VARIABLE, "").strip():
+            raise UsageError(
+                f"the default teacher is DeepSeek, and {DEEPSEEK_KEY_VARIABLE} is not set: set it, "
+                "or name another teacher by --provider, or by --base_url and --model_name"
+            )
         return "openai_compatible", self.model_name or _TEACHER, DEEPSEEK_URL
 
     def run(self, emit: Emit) -> int:
@@ -206,7 +214,3 @@ class Traces(ModelSolves):
                 result = traces_of_attempts(self.source, self.out, on_row=count, **options)
             show(result)
         return DONE
-
-
-def _deepseek_key() -> bool:
-    return bool(os.environ.get(DEEPSEEK_KEY_VARIABLE, "").strip())

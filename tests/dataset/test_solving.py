@@ -535,6 +535,12 @@ def test_deepseeks_key_selects_it_alone(tmp_path: Path, monkeypatch: pytest.Monk
         ("openai_compatible", "deepseek-v4-pro", url),
         ("openai_compatible", "deepseek-flash", url),
     ]
+    monkeypatch.delenv("DEEPSEEK_API_KEY")
+    monkeypatch.setenv("GEMINI_API_KEY", openai.KEY)
+    assert cli.main(line) == 2, "another service that costs money is asked by name only"
+    assert len(asked) == 2
+    assert cli.main([*line, "--provider", "gemini"]) == 0 and asked[2].provider == "gemini"
+    monkeypatch.setenv("DEEPSEEK_API_KEY", key)
     hosts = (url, "https://deepseek.com.evil.example", "http://h/v1")
     made: list[Any] = [make_provider("openai_compatible", "m", base_url=host) for host in hosts]
     assert [each._key for each in made] == [key, openai.KEY, openai.KEY]
