@@ -72,6 +72,17 @@ def test_a_damaged_model_is_refused_in_one_line(tmp_path: Path) -> None:
         assert "\n" not in str(refused.value)
 
 
+def test_a_folder_that_is_no_model_lacks_its_config(folder: Path) -> None:
+    (folder / "config.json").unlink()
+    with pytest.raises(UsageError, match="model cannot be loaded: it has no config.json$"):
+        load_model(folder)
+
+
+def test_an_option_of_another_engine_is_named(folder: Path) -> None:
+    with pytest.raises(UsageError, match="'use_vllm', no keyword .* TRL need engine: trl"):
+        pretrained(transformers.AutoModelForCausalLM, str(folder), {"use_vllm": True})
+
+
 def test_a_models_own_code_is_not_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
     monkeypatch.setattr("builtins.input", lambda *said: asked.append(said) or "y")

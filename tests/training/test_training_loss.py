@@ -20,10 +20,12 @@ from infinite_rl.training.core.loss import (
     PRESETS,
     Objective,
     compute_grpo_clip_loss,
+    objective_of,
     policy_loss,
     sequence_weights,
     sft_microbatch_train_step,
 )
+from infinite_rl.training.runs.config import TrainingConfig
 
 NAN, INF = math.nan, math.inf
 MASK = torch.tensor([[1, 0, 1], [0, 1, 1]])
@@ -175,6 +177,29 @@ def test_the_divergence_is_k3_and_weighs_beta() -> None:
     for other, sign in ((leaf().detach(), 0), (leaf().detach() - 0.01, 1), (OLD, 1)):
         found = policy_loss(leaf(), OLD, ADVANTAGES, MASK, ref_log_probs=other)[1]
         assert (found["kl"] > 0) == sign and found["kl"] >= 0
+
+
+def test_the_estimators_of_the_divergence_by_hand() -> None:
+    without, _ = loss_of("grpo")
+    changes = (0.1, 0.2, 2.0, 0.4)  # of the reference's log-probability to the policy's
+    for name, each in (("k1", [-d for d in changes]), ("k2", [d * d / 2 for d in changes])):
+        loss, found = loss_of("grpo", beta=0.5, kl=name)
+        assert loss - without == pytest.approx(0.5 * sum(each) / 4, abs=1e-6)
+        assert found["kl"] == pytest.approx(sum(each) / 4, abs=1e-6)
+    with pytest.raises(UsageError, match="estimator"):
+        replace(PRESETS["grpo"], kl="k4")
+
+
+def test_a_config_changes_what_it_names_of_its_loss() -> None:
+    def objective(**values: Any) -> Objective:
+        return objective_of(TrainingConfig.of({"model": "m", "loss": "dapo", **values}))
+
+    assert objective() == PRESETS["dapo"]
+    assert objective(clip_high=0.4).clip == (0.2, 0.4)
+    assert objective(clip_low=0.1, kl_coef=0.5, kl_estimator="k2") == replace(
+        PRESETS["dapo"], clip=(0.1, 0.28), beta=0.5, kl="k2"
+    )
+    assert objective(loss="reinforce") == PRESETS["reinforce"]
 
 
 def drawn(count: int = 6, length: int = 5) -> dict[str, Any]:

@@ -10,7 +10,6 @@ torch = pytest.importorskip("torch")
 
 from infinite_rl.errors import StoreError
 from infinite_rl.training.core.optimizer import (
-    CLIP_NORM,
     Diverged,
     learning_rate,
     make_optimizer,
@@ -68,7 +67,7 @@ def test_an_update_is_that_of_adamw_with_the_gradient_clipped() -> None:
     """By hand: AdamW's first step is -rate * sign(g), after the decay of rate * weight_decay."""
     layer = torch.nn.Linear(2, 1, bias=False)
     layer.weight.data = torch.tensor([[1.0, -2.0]])
-    settings = config(learning_rate=0.1, weight_decay=0.5)
+    settings = config(learning_rate=0.1, weight_decay=0.5, max_grad_norm=0.5, adam_beta1=0.8)
     optimizer = make_optimizer(layer, settings)
     layer.weight.grad = torch.tensor([[3.0, -4.0]])
     found = update(layer, optimizer, 0, settings)
@@ -76,7 +75,7 @@ def test_an_update_is_that_of_adamw_with_the_gradient_clipped() -> None:
     assert found["learning_rate"] == 0.1
     assert layer.weight.tolist()[0] == pytest.approx([0.95 - 0.1, -1.9 + 0.1], abs=1e-6)
     moment = optimizer.state[layer.weight]["exp_avg"][0].tolist()
-    assert moment == pytest.approx([0.1 * 3 / 5 * CLIP_NORM, -0.1 * 4 / 5 * CLIP_NORM], abs=1e-6)
+    assert moment == pytest.approx([0.2 * 3 / 5 * 0.5, -0.2 * 4 / 5 * 0.5], abs=1e-6)
     assert layer.weight.grad is None
 
 

@@ -163,14 +163,16 @@ def test_the_config_is_told_to_trl(tmp_path: Path) -> None:
     given = arguments(
         "m", tmp_path, loss="dapo", kl_coef=0.1, max_steps=7, warmup_steps=2, batch_size=6,
         temperature=0.7, tokens_per_batch=200, weight_decay=0.1, max_staleness=2, seed=5,
-        dtype="bfloat16",
+        dtype="bfloat16", clip_low=0.1, top_p=0.9, max_grad_norm=0.5, adam_beta2=0.99,
     )  # fmt: skip
     assert given.per_device_train_batch_size == 6  # of 24 sequences: no more fit in 200 tokens
     assert given.gradient_accumulation_steps == 4 and given.steps_per_generation == 12
     assert (given.num_generations, given.max_completion_length) == (4, 5)
-    assert (given.loss_type, given.epsilon, given.epsilon_high) == ("dapo", 0.2, 0.28)
+    assert (given.loss_type, given.epsilon, given.epsilon_high) == ("dapo", 0.1, 0.28)
     assert (given.beta, given.temperature, given.top_k) == (0.1, 0.7, 0)
     assert (given.max_steps, given.warmup_steps, given.learning_rate) == (7, 2, 1e-3)
+    assert (given.top_p, given.max_grad_norm) == (0.9, 0.5)
+    assert (given.adam_beta1, given.adam_beta2) == (0.9, 0.99)
     assert given.lr_scheduler_kwargs == {"min_lr_rate": 0.1} and given.weight_decay == 0.1
     assert given.bf16 and given.use_cpu and given.seed == 5
     assert Path(given.output_dir) == tmp_path / "trl"
@@ -212,6 +214,7 @@ def test_what_trl_cannot_do_is_one_clear_error(tmp_path: Path) -> None:
         ({"loss": "dapo_group"}, "no loss like dapo_group"),
         ({"loss": "reinforce", "max_staleness": 1}, "reinforce with staleness"),
         ({"sft_weight": 0.5}, "sft_weight"),
+        ({"kl_coef": 0.1, "kl_estimator": "k1"}, "k3 alone"),
         ({"device": "cuda:1"}, "CUDA_VISIBLE_DEVICES"),
     ]
     assert not unlike(

@@ -3,7 +3,7 @@
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
@@ -16,7 +16,7 @@ from .advantages import group_advantages
 from .batches import microbatches
 from .encoding import Prompt, build_prompts
 from .learner import Learner
-from .loss import PRESETS, policy_loss, sequence_weights
+from .loss import PRESETS, objective_of, policy_loss, sequence_weights
 from .mixed import by_dataset
 from .rollout_types import Rollout, staleness
 from .rollouts import Reward, RolloutLogger, RolloutPrefetcher, Row
@@ -50,7 +50,7 @@ class PolicyGradient:
     def __init__(self, learner: Learner, rows: Sequence[Row]) -> None:
         config = learner.config
         self._learner = learner
-        self._objective = replace(PRESETS[config.loss], beta=config.kl_coef)
+        self._objective = objective_of(config)
         self.prompts = build_prompts(rows, learner.tokenizer, learner.max_tokens, config)
         self._sft = None
         if config.sft_weight:

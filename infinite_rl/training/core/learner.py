@@ -21,6 +21,7 @@ from .tensors import get_response_log_probs, pad_id_of, shifted
 
 # Dense bf16 operations a second, by a part of the GPU's name: NVIDIA's data sheets.
 _PEAKS = {"H200": 989e12, "H100": 989e12, "A100": 312e12, "L40S": 362e12, "4090": 165e12}
+_UNKNOWN_OPTION = re.compile(r"unexpected keyword argument '(\w+)'")
 _HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 # transformers patches torch while it loads: concurrent loads leave models without weights.
 _LOADING = threading.Lock()
@@ -191,6 +192,14 @@ def pretrained(kind: Any, name: str, options: Mapping[str, Any]) -> Any:
     except Exception as error:  # a file can be wrong in any way, and each library has its errors
         where = "" if folder.is_dir() else " (there is no such folder, so the hub was asked)"
         reason = reason_of(error)
+        unknown = _UNKNOWN_OPTION.search(reason)
+        if unknown and unknown[1] in options:
+            raise UsageError(
+                f"engine_options has {unknown[1]!r}, no keyword of transformers' from_pretrained; "
+                "options of TRL need engine: trl"
+            ) from error
+        if folder.is_dir() and not (folder / "config.json").is_file():
+            reason = "it has no config.json"
         raise UsageError(f"the model {name} cannot be loaded{where}: {reason}") from error
 
 

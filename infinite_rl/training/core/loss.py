@@ -5,13 +5,14 @@ all sequences of an update (`sequence_weights`), and a loss is a sum with these 
 of microbatches add up to the update's, however it is split.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from ...errors import UnknownName, UsageError
+from ..runs.config import KL_ESTIMATORS, TrainingConfig
 from .tensors import masked_normalize
 
 REDUCTIONS = ("sequence", "group", "token", "constant")
@@ -25,7 +26,8 @@ class Objective:
     `std` is its rule of `group_advantages`. `clip` is the range below and above 1 in which the
     ratio of new to old probability has a gradient; None uses no ratio. `ratio` is per token or per
     sequence: the geometric mean of its tokens'. `reduce` is how tokens are averaged
-    (`sequence_weights`). `beta` is the coefficient of the divergence from a reference model.
+    (`sequence_weights`). `beta` is the coefficient of the divergence from a reference model, `kl`
+    its estimator.
     """
 
     std: str = "population"
@@ -33,6 +35,7 @@ class Objective:
     ratio: str = "token"
     reduce: str = "sequence"
     beta: float = 0.0
+    kl: str = "k3"
 
     def __post_init__(self) -> None:
         if self.ratio not in RATIOS:
@@ -41,6 +44,8 @@ class Objective:
             raise UnknownName("reduction", self.reduce, REDUCTIONS)
         if self.clip is not None and not all(side >= 0 for side in self.clip):
             raise UsageError(f"a clip range is two non-negative numbers, not {self.clip!r}")
+        if self.kl not in KL_ESTIMATORS:
+            raise UnknownName("estimator", self.kl, KL_ESTIMATORS)
         if not self.beta >= 0:
             raise UsageError(f"beta must not be negative, as {self.beta!r} is")
 
@@ -56,6 +61,13 @@ PRESETS: Mapping[str, Objective] = {
     "dapo_group": Objective(clip=(0.2, 0.28), reduce="group"),
     "gspo": Objective(clip=(3e-4, 4e-4), ratio="sequence"),
 }
+
+
+def objective_of(config: TrainingConfig) -> Objective:
+    """The preset of a config's `loss`, with the config's clip range, coefficient and estimator."""
+    own = PRESETS[config.loss]
+    clip = own.clip and (config.clip_low or own.clip[0], config.clip_high or own.clip[1])
+    return replace(own, clip=clip, beta=config.kl_coef, kl=config.kl_estimator)
 
 
 def sft_microbatch_train_step(
@@ -151,13 +163,14 @@ def policy_loss(
     exp(log_probs - old_log_probs), or its geometric mean, and d = ref_log_probs - log_probs, it is
     the sum over masked tokens of
 
-        weight * (-min(r A, clip(r, 1 - low, 1 + high) A) + beta * (exp(d) - d - 1))
+        weight * (-min(r A, clip(r, 1 - low, 1 + high) A) + beta * k)
 
-    or, without a clip, of weight * (-A log_probs + ...). The last term estimates the divergence
-    KL(policy || reference) (Schulman, "Approximating KL divergence", 2020: k3).
+    or, without a clip, of weight * (-A log_probs + ...). k estimates the divergence
+    KL(policy || reference) (Schulman, "Approximating KL divergence", 2020): -d is k1, d^2 / 2 is
+    k2, exp(d) - d - 1 is k3. The expected gradient of k1 is 0, so k1 only adds noise to a loss.
 
     The statistics are means over the masked tokens: `ratio`, `clip_low`, `clip_high` (where the
-    minimum has no gradient), `old_kl` (k3 to the old policy), `kl` (k3 to the reference), and
+    minimum has no gradient), `old_kl` (k3 to the old policy), `kl` (to the reference), and
     the counts `tokens` and `sequences`, to combine the means of microbatches.
 
     Raises:
@@ -184,7 +197,7 @@ def policy_loss(
         clips = {"ratio": ratio, "clip_low": bound * (ratio < 1), "clip_high": bound * (ratio > 1)}
         statistics |= {name: _mean(value, kept) for name, value in clips.items()}
     if ref_log_probs is not None:
-        divergence = _k3(log_probs - torch.where(kept, ref_log_probs, 0.0))
+        divergence = _DIVERGENCES[objective.kl](log_probs - torch.where(kept, ref_log_probs, 0.0))
         statistics["kl"] = _mean(divergence, kept)
         each = each + objective.beta * divergence
     loss = (masked_normalize(each, kept, dim=1) * weights.to(each)).sum()
@@ -224,6 +237,14 @@ def _clipped(
 def _k3(change: Tensor) -> Tensor:
     """exp(d) - d - 1 for d = -change, exact for small d."""
     return torch.expm1(-change) + change
+
+
+# Schulman 2020, of log_probs - ref_log_probs.
+_DIVERGENCES: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "k1": lambda change: change,
+    "k2": lambda change: change.square() / 2,
+    "k3": _k3,
+}
 
 
 def _mean(values: Tensor, kept: Tensor) -> Tensor:

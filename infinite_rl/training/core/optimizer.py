@@ -10,8 +10,6 @@ from ...errors import InfiniteRLError, StoreError
 from ..runs.config import TrainingConfig
 
 FLOOR = 0.1  # the last learning rate, as a fraction of the highest
-CLIP_NORM = 1.0
-BETAS = (0.9, 0.95)
 
 
 class Diverged(InfiniteRLError):
@@ -49,7 +47,8 @@ def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam
         {"params": others, "weight_decay": 0.0},
     ]
     groups = [group for group in groups if group["params"]]
-    return torch.optim.AdamW(groups, lr=config.learning_rate, betas=BETAS, fused=True)
+    betas = config.adam_beta1, config.adam_beta2
+    return torch.optim.AdamW(groups, lr=config.learning_rate, betas=betas, fused=True)
 
 
 def restore(optimizer: torch.optim.AdamW, saved: Any) -> None:
@@ -83,14 +82,14 @@ def _fits(moments: Any, weight: torch.Tensor) -> bool:
 def update(
     model: nn.Module, optimizer: torch.optim.Optimizer, step: int, config: TrainingConfig
 ) -> dict[str, float]:
-    """Update the weights by the gradients, clipped to the norm `CLIP_NORM`, and clear these.
+    """Update the weights by the gradients, clipped to `max_grad_norm`, and clear these.
 
     Returns `grad_norm`, before clipping, and `learning_rate`.
 
     Raises:
         Diverged: the norm is not finite.
     """
-    norm = float(nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM))
+    norm = float(nn.utils.clip_grad_norm_(model.parameters(), config.max_grad_norm))
     if not math.isfinite(norm):
         raise Diverged(
             f"the gradient of step {step + 1} is not finite ({norm}): a lower learning_rate or a "

@@ -209,6 +209,7 @@ def sample_groups(
                 n=config.group_size,
                 max_new_tokens=config.max_new_tokens,
                 temperature=config.temperature,
+                top_p=config.top_p,
                 stop=stop,
                 generator=[generator[index] for index in indices]
                 if isinstance(generator, Sequence)
@@ -226,5 +227,5 @@ def sampling_fingerprint(config: TrainingConfig, prompts: Sequence[Prompt]) -> s
     """Identifies the prompts and the sampling settings of prefetched rollouts."""
     settings = (config.seed, config.batch_size, config.group_size, config.temperature)
     inputs = [(each.ids, each.rendered.stop) for each in prompts]
-    text = json.dumps([*settings, config.max_new_tokens, inputs])
+    text = json.dumps([*settings, config.top_p, config.max_new_tokens, inputs])
     return hashlib.sha256(text.encode("ascii")).hexdigest()

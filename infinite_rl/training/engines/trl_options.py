@@ -10,8 +10,8 @@ from typing import Any
 import trl
 
 from ...errors import UsageError, nearest, reason_of
-from ..core.loss import PRESETS
-from ..core.optimizer import BETAS, CLIP_NORM, FLOOR
+from ..core.loss import objective_of
+from ..core.optimizer import FLOOR
 from ..runs.config import TrainingConfig
 
 FOLDER = "trl"  # in the run's directory: TRL's own files
@@ -54,6 +54,8 @@ def check(config: TrainingConfig) -> None:
          f"TRL has no loss like {config.loss}; it has {', '.join(LOSSES)}"),
         (is_grpo and config.loss == "reinforce" and config.max_staleness,
          "TRL has no loss without a ratio, which reinforce with staleness needs"),
+        (is_grpo and config.kl_coef and config.kl_estimator != "k3",
+         "TRL estimates the divergence by k3 alone"),
         (is_grpo and config.sft_weight,
          "TRL adds no SFT loss to GRPO's: sft_weight must be 0"),
     ):  # fmt: skip
@@ -95,9 +97,9 @@ def settings(config: TrainingConfig, path: Path, longest: int) -> dict[str, Any]
         "lr_scheduler_kwargs": {"min_lr_rate": FLOOR},
         "warmup_steps": config.warmup_steps,
         "weight_decay": config.weight_decay,
-        "adam_beta1": BETAS[0],
-        "adam_beta2": BETAS[1],
-        "max_grad_norm": CLIP_NORM,
+        "adam_beta1": config.adam_beta1,
+        "adam_beta2": config.adam_beta2,
+        "max_grad_norm": config.max_grad_norm,
         "bf16": config.dtype == "bfloat16",
         "use_cpu": config.device == "cpu",
         "seed": config.seed,
@@ -117,13 +119,13 @@ def settings(config: TrainingConfig, path: Path, longest: int) -> dict[str, Any]
         if not _shuffles(config):
             specific["train_sampling_strategy"] = "sequential"
         return {**common, **specific, **options}
-    low, high = PRESETS[config.loss].clip or (0.2, 0.2)
+    low, high = objective_of(config).clip or (0.2, 0.2)
     return {
         **common,
         "num_generations": config.group_size,
         "max_completion_length": config.max_new_tokens,
         "temperature": config.temperature,
-        "top_p": 1.0,
+        "top_p": config.top_p,
         "top_k": 0,
         "beta": config.kl_coef,
         "epsilon": low,

@@ -99,7 +99,7 @@ class VLLMRollout:
             prompt.rendered.stop,
             n=config.group_size,
             temperature=config.temperature,
-            top_p=1.0,
+            top_p=config.top_p,
             top_k=0,
             max_tokens=config.max_new_tokens,
             logprobs=0,  # of the drawn token alone

@@ -22,6 +22,7 @@ ENGINES: Mapping[str, tuple[str, str]] = {
 }
 AT_SCALE = ("asyncio", "ray")  # the engines whose parts run beside each other
 LOSSES = ("reinforce", "grpo", "dr_grpo", "dapo", "dapo_group", "gspo")  # loss.PRESETS
+KL_ESTIMATORS = ("k1", "k2", "k3")
 ROLLOUTS = ("transformers", "vllm")
 DTYPES = ("float32", "bfloat16")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
@@ -83,12 +84,19 @@ class TrainingConfig(Config):
     learning_rate   peak; it decays by a cosine to a tenth of it
     warmup_steps    steps of linear warm-up
     weight_decay    of AdamW, on matrices only: not on norms, biases or embeddings
+    adam_beta1      AdamW's decay of the gradients' mean
+    adam_beta2      AdamW's decay of the squared gradients' mean
+    max_grad_norm   norm that gradients are clipped to
     max_new_tokens  tokens of a completion; the reward of a truncated one is 0 at most
     reward_truncated  give a truncated completion the reward of its text instead
     group_size      completions sampled per prompt
     temperature     sampling temperature
+    top_p           sample from the likeliest tokens with at least this probability
     loss            "reinforce", "grpo", "dr_grpo", "dapo", "dapo_group" or "gspo"
+    clip_low        how far below 1 a probability ratio has a gradient; 0: as the loss has it
+    clip_high       how far above 1 it has one; 0: as the loss has it
     kl_coef         weight of the KL divergence from the initial model
+    kl_estimator    "k1", "k2" or "k3", the estimator of that divergence (trl: k3)
     max_staleness   steps by which the sampling policy may be older than the trained one
     rollout_workers  workers that sample completions, each with its own model (at scale)
     reward_workers   workers that score completions (at scale)
@@ -132,12 +140,19 @@ class TrainingConfig(Config):
     learning_rate: Number = ranged(1e-6, 1e-12, 10)
     warmup_steps: int = ranged(0, 0)
     weight_decay: Number = ranged(0.0, 0, 10)
+    adam_beta1: Number = ranged(0.9, 0, 0.999999)
+    adam_beta2: Number = ranged(0.95, 0, 0.999999)
+    max_grad_norm: Number = ranged(1.0, 1e-9, 1e9)
     max_new_tokens: int = ranged(512, 1)
     reward_truncated: bool = False
     group_size: int = ranged(8, 2)
     temperature: Number = ranged(1.0, 1e-3, 100)
+    top_p: Number = ranged(1.0, 1e-3, 1)
     loss: Annotated[str, one_of(*LOSSES)] = "grpo"
+    clip_low: Number = ranged(0.0, 0, 1)
+    clip_high: Number = ranged(0.0, 0, 1000)
     kl_coef: Number = ranged(0.0, 0, 1000)
+    kl_estimator: Annotated[str, one_of(*KL_ESTIMATORS)] = "k3"
     max_staleness: int = ranged(0, 0, 1000)
     rollout_workers: int = ranged(1, 1)
     reward_workers: int = ranged(1, 1)
@@ -185,6 +200,9 @@ class TrainingConfig(Config):
             ),
             "rollout_options are vLLM's: rollout_backend must be vllm": self.rollout_options
             and self.rollout_backend != "vllm",
+            "reinforce has no ratio to clip: leave clip_low and clip_high out": (
+                self.loss == "reinforce" and (self.clip_low or self.clip_high)
+            ),
             f"the engine {self.engine} samples answers: algorithm must be grpo": (
                 self.engine in AT_SCALE and self.algorithm != "grpo"
             ),
