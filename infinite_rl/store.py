@@ -19,7 +19,7 @@ from typing import Any, Protocol, cast
 from .certificates import CERTIFICATES, CertificateLog, certificate
 from .errors import NoColumn, StoreError, UsageError
 from .files.atomic import locked
-from .files.logs import ENCODING, ERRORS, CsvLog, damaged, is_header, read_rows
+from .files.logs import ENCODING, ERRORS, CsvLog, damaged, read_rows
 from .types import REASONS, Attempt, Outcome, Reason, RewardFunctionScore, Sample, Slot
 
 DATASET, FAILED = "dataset.csv", "failed_dataset.csv"
@@ -51,6 +51,8 @@ _PLANNED = ("slot", "level", "concept", "idea", "attempts", "solved", "parent")
 DATASET_LATER = dict.fromkeys((*CERTIFICATE_COLUMNS[-5:], *LABEL_COLUMNS, *MEASURED_COLUMNS), "")
 DATASET_LATER |= {"verifier_recall": "mutation_score"}
 FAILED_LATER = dict.fromkeys(("reason", "model", "cost", *_PLANNED[1:], "id"), "")
+# The CSV files of a run: their columns, and those that an earlier version's may lack.
+RUN_FILES = ((DATASET_COLUMNS, DATASET_LATER), (FAILED_COLUMNS, FAILED_LATER))
 _SAMPLE_COLUMNS = ("type", "prompt", "answer", "response", "language")
 # The columns that are read back of a row and of a rejection.
 _ROW_COLUMNS = (*_SAMPLE_COLUMNS, "id", *_PLANNED)
@@ -109,13 +111,6 @@ def failures(folder: Path) -> Iterator[dict[str, str]]:
     for path in (folder / FAILED, *sorted(folder.glob(f"{SHARDS}/*/{FAILED}"))):
         if path.is_file():
             yield from read_rows(path, FAILED_COLUMNS, FAILED_LATER)
-
-
-def is_of_a_run(header: Sequence[str]) -> bool:
-    """Whether the columns of a CSV file are those of a data set or of its failures."""
-    return is_header(header, DATASET_COLUMNS, DATASET_LATER) or is_header(
-        header, FAILED_COLUMNS, FAILED_LATER
-    )
 
 
 def dataset_row(outcome: Outcome) -> dict[str, str]:

@@ -35,9 +35,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import UsageError
-from ..files.logs import read_rows
-from ..store import DATASET, DATASET_COLUMNS, DATASET_LATER
+from ..errors import NoColumn, UsageError
+from ..store import DATASET, DATASET_COLUMNS
+from . import rows
+from .tokens import PROMPT_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,22 +47,28 @@ MIN_DISTINCT = 0.3  # the share of distinct tasks below which a run has collapse
 _NUMBERS = ("quality_score", "format_score", "correctness_score", "aux_score")
 
 
-def load_dataset(out_dir: str | Path) -> pd.DataFrame:
-    """Load a `dataset.csv`: exact strings ("007", "None", ""), scores as floats.
+def load_dataset(source: str | Path) -> pd.DataFrame:
+    """Load rows as a table: exact strings ("007", "None", ""), scores as floats.
 
-    `out_dir` is its folder, or the file itself. Safe while a run is writing: an incomplete last row
-    is left out.
+    `source` is the folder of a run, or any file or folder of rows (see `rows.read`). All columns
+    are kept; a row that lacks one has None in it. Safe while a run is writing: an incomplete last
+    row is left out.
 
     Raises:
-        UsageError: there is no such file.
-        StoreError: the file is foreign or damaged.
+        UsageError: there is no such file, or no column with a prompt.
+        StoreError: the file is damaged.
     """
     import pandas as pd  # imported here: it takes a second
 
-    rows = list(read_rows(dataset_file(out_dir), DATASET_COLUMNS, DATASET_LATER))
-    frame = pd.DataFrame(rows, columns=list(DATASET_COLUMNS), dtype=object)
-    numbered: pd.DataFrame = frame.astype({name: float for name in _NUMBERS})
-    return numbered
+    read, columns = list(rows.read(source)), dict[str, None]()
+    for row in read:
+        columns.update(dict.fromkeys(row))
+    if read and not columns.keys() & PROMPT_COLUMNS:
+        raise NoColumn(PROMPT_COLUMNS[0], read[0])
+    names = list(columns or DATASET_COLUMNS)
+    frame = pd.DataFrame({name: [row.get(name) for row in read] for name in names}, dtype=object)
+    numbers = {name: pd.to_numeric(frame[name], "coerce") for name in _NUMBERS if name in names}
+    return frame.assign(**numbers)
 
 
 def dataset_file(out_dir: str | Path) -> Path:

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import NoColumn, StoreError, UsageError, import_extra, reason_of, store_errors
 from ..files.atomic import atomic_file
-from ..files.logs import csv_line, read_rows
-from ..store import DATASET, JOURNAL, is_of_a_run, sample_of
+from ..files.logs import csv_line, is_header, read_rows
+from ..store import DATASET, JOURNAL, RUN_FILES, sample_of
 from . import parquet
 from .spill import SpillList, to_json, to_line
 
@@ -186,9 +186,10 @@ def _read_csv(path: Path) -> Iterator[Row]:
         lines = csv.reader(file, strict=True)
         try:
             header = next(lines, [])
-            if is_of_a_run(header):
-                yield from read_rows(path)  # knows of a row that is just being written
-                return
+            for columns, later in RUN_FILES:
+                if is_header(header, columns, later):  # a last row may just be being written
+                    yield from read_rows(path, columns, later)
+                    return
             if twice := [name for name in header if header.count(name) > 1]:
                 raise csv.Error(f"two columns are named {twice[0]!r}")
             for fields in lines:

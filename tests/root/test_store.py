@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from infinite_rl.dataset import load_dataset, summarise
+from infinite_rl.dataset.rows import write
 from infinite_rl.errors import StoreError, UsageError
 from infinite_rl.files.logs import csv_line, read_rows
 from infinite_rl.store import (
@@ -344,13 +345,34 @@ def test_what_is_written_for_debugging_is_there_exactly(tmp_path: Path) -> None:
 
 
 def test_a_data_set_is_loaded_by_its_folder_or_its_file_and_summarised(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no .*dataset\.csv"):
+    with pytest.raises(UsageError, match="there is no data file in"):
         load_dataset(tmp_path)
     fill(tmp_path, "one", "three")
     assert load_dataset(tmp_path).equals(load_dataset(tmp_path / DATASET))
     line = summarise(load_dataset(tmp_path)).iloc[0]
     assert (line["type"], line["model"], line["rows"], line["quality"]) == ("math", "a-model", 2, 1)
     assert line["prompt_chars"] == 4
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "jsonl.gz", "json", "parquet"])
+def test_whatever_the_verbs_write_is_loaded_with_exact_strings(ending: str, tmp_path: Path) -> None:
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    texts = ["007", "NA", "null", "None", "", "nan", " 1e5"]
+    own = [{"prompt": text, "answer": text, "mine": text, "aux_score": "0.5"} for text in texts]
+    write([*own, {"prompt": "p", "answer": "a"}], tmp_path / f"rows.{ending}")
+    frame = load_dataset(tmp_path / f"rows.{ending}")
+    assert frame.columns.to_list() == ["prompt", "answer", "mine", "aux_score"]
+    for name in ("prompt", "answer", "mine"):
+        assert frame[name][: len(texts)].to_list() == texts
+    assert frame["aux_score"][: len(texts)].to_list() == [0.5] * len(texts)
+    assert frame["mine"][len(texts)] == ("" if ending == "csv" else None)
+
+
+def test_a_file_without_a_prompt_is_not_loaded(tmp_path: Path) -> None:
+    write([{"city": "Rome"}], tmp_path / "rows.jsonl")
+    with pytest.raises(UsageError, match="no column 'prompt'"):
+        load_dataset(tmp_path / "rows.jsonl")
 
 
 def test_another_folders_row_is_taken_once_and_a_second_prompt_is_a_failure(tmp_path: Path) -> None:
