@@ -145,16 +145,33 @@ def test_the_loss_of_sft_falls_and_the_reward_of_grpo_rises(model: Path, tmp_pat
     assert sum(rewards[-5:]) / 5 > sum(rewards[:5]) / 5 + 0.2
 
 
+def one_group_differs(
+    rows: Sequence[Mapping[str, Any]], texts: Sequence[str]
+) -> list[float | None]:
+    """Of four groups of four the second differs, and one of its completions has no verdict."""
+    return [*[0.0] * 4, None, 0.0, 1.0, 1.0, *[0.0] * 8]
+
+
+def test_means_are_over_what_is_learnt_from_or_as_in_trl_over_all_groups(
+    model: Path, tmp_path: Path
+) -> None:
+    def event(**values: Any) -> dict[str, Any]:
+        settings = config(model, tmp_path, max_steps=1, **values)
+        (found,) = curve(train(ROWS, one_group_differs, settings))
+        return found
+
+    kept, counted = event(), event(count_equal_groups=True)  # 3 of the 15 with a verdict
+    assert counted["grad_norm"] == pytest.approx(kept["grad_norm"] * 3 / 15, rel=1e-4)
+    assert counted["dropped_groups"] == kept["dropped_groups"] == 3
+    assert counted["tokens"] == kept["tokens"], "what has no gradient is not computed"
+    near = event(count_equal_groups=True, kl_coef=0.1)
+    assert near["tokens"] > kept["tokens"], "all have a part in the divergence"
+
+
 def test_groups_of_equal_rewards_are_dropped_and_counted(
     model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Completions without a verdict do not count in their group."""
-
-    def one_group_differs(
-        rows: Sequence[Mapping[str, Any]], texts: Sequence[str]
-    ) -> list[float | None]:
-        return [*[0.0] * 4, None, 0.0, 1.0, 1.0, *[0.0] * 8]
-
     last = train(ROWS, one_group_differs, config(model, tmp_path, max_steps=1))
     (event,) = curve(last)
     assert event["dropped_groups"] == 3 and event["completions"] == 16

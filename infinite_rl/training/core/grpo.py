@@ -81,16 +81,19 @@ class PolicyGradient:
         """One update, the number `step` from 0; returns its metrics.
 
         Groups of equal rewards have zero advantages: they are dropped and counted. A step whose
-        groups are all dropped changes no weights.
+        groups are all dropped changes no weights. The loss's means are over the rest, so a group
+        weighs the more, the fewer there are; with `count_equal_groups` they are over all groups, as
+        in TRL, and dropped groups have a part in the divergence.
         """
         began = time.perf_counter()
         with_signal = {sample.group for sample in samples if sample.advantage}
-        kept = [
-            sample
-            for sample in samples
-            if sample.group in with_signal and sample.rollout.reward is not None
-        ]
-        values = self._accumulate(kept) if kept else {}
+        counted = [sample for sample in samples if sample.rollout.reward is not None]
+        kept = [sample for sample in counted if sample.group in with_signal]
+        if not self._learner.config.count_equal_groups:
+            counted = kept
+        elif self._objective.beta:
+            kept = counted
+        values = self._accumulate(kept, counted) if kept else {}
         tokens = sum(map(len, kept))
         if self._sft:
             batch = self._sft.batch(step, "mix")
@@ -109,15 +112,20 @@ class PolicyGradient:
             "training_s": seconds,
         }
 
-    def _accumulate(self, samples: Sequence[TrainingSample]) -> dict[str, float]:
-        """Accumulate the gradient of the loss; statistics are means over the response tokens."""
+    def _accumulate(
+        self, samples: Sequence[TrainingSample], counted: Sequence[TrainingSample]
+    ) -> dict[str, float]:
+        """Accumulate the gradient of the loss, whose means are over `counted`, which `samples` are
+        among. The statistics are means over the response tokens."""
         config = self._learner.config
         weights = sequence_weights(
-            torch.tensor([len(sample.rollout.ids) for sample in samples]),
+            torch.tensor([len(sample.rollout.ids) for sample in counted]),
             self._objective.reduce,
-            groups=torch.tensor([sample.group for sample in samples]),
+            groups=torch.tensor([sample.group for sample in counted]),
             constant=config.max_new_tokens,
         )
+        learned = set(map(id, samples))
+        weights = weights[torch.tensor([id(sample) in learned for sample in counted])]
         sums: defaultdict[str, float] = defaultdict(float)
         for part in _forward_passes(samples, config):
             statistics = self._backward([samples[i] for i in part], weights[part])

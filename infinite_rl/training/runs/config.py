@@ -93,6 +93,7 @@ class TrainingConfig(Config):
     temperature     sampling temperature
     top_p           sample from the likeliest tokens with at least this probability
     loss            "reinforce", "grpo", "dr_grpo", "dapo", "dapo_group" or "gspo"
+    count_equal_groups  means of the loss count groups of equal rewards, as TRL's do
     clip_low        how far below 1 a probability ratio has a gradient; 0: as the loss has it
     clip_high       how far above 1 it has one; 0: as the loss has it
     kl_coef         weight of the KL divergence from the initial model
@@ -149,6 +150,7 @@ class TrainingConfig(Config):
     temperature: Number = ranged(1.0, 1e-3, 100)
     top_p: Number = ranged(1.0, 1e-3, 1)
     loss: Annotated[str, one_of(*LOSSES)] = "grpo"
+    count_equal_groups: bool = False
     clip_low: Number = ranged(0.0, 0, 1)
     clip_high: Number = ranged(0.0, 0, 1000)
     kl_coef: Number = ranged(0.0, 0, 1000)
