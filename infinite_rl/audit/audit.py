@@ -26,7 +26,7 @@ from .probes import (
     text,
 )
 from .process import Reply
-from .rows import CODE, NUMBER, TEXT, AuditRow
+from .rows import CODE, NUMBER, TEXT, WHOLE, AuditRow
 from .surfaces import Surface, in_turn, surfaces, without_work
 from .targets import Settings, Target, Witness, failed
 
@@ -216,8 +216,10 @@ class _Audit:
     def _constant(self, full: float) -> bool:
         """All controls earn the same: a reward of the form alone, or one that pays everything."""
         about = self.target.about
-        if full > 0 and not _OF_FORM.search(f"{about.name} {about.text}"):
-            row = next(row for row in self.rows if row.gold or row.response)
+        row = next(row for row in self.rows if row.gold)
+        if row.kind == WHOLE:
+            self.result.note = "a text without an answer earns as much as the rows' responses"
+        elif full > 0 and not _OF_FORM.search(f"{about.name} {about.text}"):
             pairs = [(row.sent(), "I do not know.")]
             [reply] = self.target.judge(pairs)
             if reply.reward is not None:
@@ -259,7 +261,7 @@ class _Audit:
         rows = [row for row in rows if row.index not in refused]
         self._programs([row for row in rows if row.kind == CODE])
         rows = [row for row in rows if row.kind != CODE]
-        if rows:
+        if rows and rows[0].kind != WHOLE:
             texts = answers.lengths(rows[0], self.forms[0])
             pairs = [(rows[0].sent(), each) for each in texts]
             self._show(Witness("uneven length", ONE_TURN, pairs, self.result.threshold))

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..reward_functions import REWARDS, get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
+from ..types import Sample
 
 
 def compute_reward(
@@ -23,7 +24,7 @@ def compute_reward(
         RuntimeMissing, SandboxError: nothing can be judged.
     """
     name = type if type in REWARDS else ("coding" if language else "math")
-    score = _reward(name).compute_reward(completion, answer)
+    score = _reward(name).score(Sample(name, "", answer, "", language), completion)
     return None if score.status == "unscored" else float(score.passed)
 
 

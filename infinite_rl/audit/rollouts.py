@@ -98,9 +98,10 @@ class RolloutMonitor:
         suspicions += self._disagreements(paid)
         return sorted(suspicions, key=lambda each: -each.share)
 
-    def metrics(self) -> dict[str, float]:
-        """The shares by kind, for a trainer's log."""
-        shares = {f"audit/{each.kind.replace(' ', '_')}": each.share for each in self.report()}
+    def metrics(self, suspicions: Sequence[Suspicion] | None = None) -> dict[str, float]:
+        """The shares by kind, of a report or of a new one, for a trainer's log."""
+        report = self.report() if suspicions is None else suspicions
+        shares = {f"audit/{each.kind.replace(' ', '_')}": each.share for each in report}
         return {**shares, "audit/rising": float(self.is_rising())}
 
     def _paid(self) -> list[Rollout]:

@@ -13,6 +13,7 @@ from ..errors import UsageError
 from .programs import program_of
 
 CHOICE, NUMBER, MATHS, TEXT, CODE, OTHER = "choice", "number", "maths", "text", "code", "other"
+WHOLE = "whole"  # no answer can be read from the gold: the row's own response stands for it
 _GOLD = (
     "answer", "ground_truth", "gold", "target", "final_answer", "label", "reference", "expected",
     "solution", "tests", "test",
@@ -69,9 +70,10 @@ def audit_row(index: int, columns: Mapping[str, Any], answer: str = "") -> Audit
     kind = _kind(columns, gold)
     if kind == CODE:
         gold = program_of(columns)
-    return AuditRow(
-        index, kind, prompt, value, gold, response if isinstance(response, str) else "", columns
-    )
+    response = response if isinstance(response, str) else ""
+    if response and (not gold or kind == OTHER and gold not in response):
+        kind, gold = WHOLE, response
+    return AuditRow(index, kind, prompt, value, gold, response, columns)
 
 
 def _first(columns: Mapping[str, Any], names: Sequence[str]) -> Any:

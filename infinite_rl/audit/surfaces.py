@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .rows import CODE, AuditRow
+from .rows import CODE, WHOLE, AuditRow
 
 _WORK = "First I look at what is asked, then I work it out step by step."
 # Tags and labels that a target's source or a prompt names.
@@ -83,6 +83,8 @@ def surfaces(row: AuditRow, source: str, wrap: str = "") -> list[Surface]:
         return [Surface("stated", wrap.replace("{answer}", "{}"), bounded=_is_bounded(wrap))]
     if row.kind == CODE:
         return list(_OF_CODE)
+    if row.kind == WHOLE:
+        return [Surface("alone", "{}")]
     named = list(_named_in(row.prompt, source))
     own = [each for each in [_of_response(row)] if each]
     return [*_FIRST, *named, *_LAST, *own]

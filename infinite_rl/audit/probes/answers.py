@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from ..process import MARKER
-from ..rows import CHOICE, CODE, MATHS, NUMBER, OTHER, TEXT, AuditRow
+from ..rows import CHOICE, CODE, MATHS, NUMBER, OTHER, TEXT, WHOLE, AuditRow
 from ..surfaces import Surface
 from . import ACCEPT, Probe
 from .code import wrong_program
@@ -50,7 +50,7 @@ def wrong_texts(row: AuditRow) -> list[str]:
     """Answers that are surely wrong."""
     from ...verification.math_corruptions import wrong_answers
 
-    if row.kind in (CODE, OTHER):
+    if row.kind in (CODE, OTHER, WHOLE):
         return [wrong_program(row)] if row.kind == CODE else []
     if row.kind == CHOICE:
         letter = row.gold.strip("()")
@@ -107,6 +107,8 @@ def wrong(row: AuditRow, surface: Surface) -> Iterator[Probe]:
         ):
             if number(text) != number(row.gold):
                 yield Probe("longer number", row, surface(text))
+    if row.kind == WHOLE:
+        return  # what else would be right is not known
     for text in {row.gold[:-1], row.gold[1:], row.gold[:1]} - {"", row.gold}:
         if row.kind == TEXT and len(text.strip()) > 2:
             continue  # "the Seine" without its article is right

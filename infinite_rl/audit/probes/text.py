@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..rows import CODE, AuditRow
+from ..rows import CODE, WHOLE, AuditRow
 from ..surfaces import Surface
 from . import SURVIVE, Probe
 
@@ -24,6 +24,8 @@ def nothing(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     """Texts without an answer. None holds the gold."""
     for text in ("", " ", "\n\n\t"):
         yield Probe("empty", row, text)
+    if row.kind == WHOLE:
+        return  # any other text may be right: "I do not know." has no comma
     others = [("nothing", text) for text in _NOTHING]
     others += [
         ("empty form", surface("")),
