@@ -185,7 +185,7 @@ class GRPO(PolicyGradient):
             prompt = self.prompts[batch.indices[sample.group]]
             rewards[sample.group].append(sample.rollout.reward)
             record = rollout_record(prompt, sample.rollout, sample.advantage)
-            log(step + 1, version=batch.version, **record)
+            log(step + 1, prompt.row, version=batch.version, **record)
         return {
             **self.learn(step, samples),
             **by_dataset(zip((self.prompts[i].row for i in batch.indices), rewards, strict=True)),

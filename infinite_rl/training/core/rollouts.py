@@ -28,7 +28,7 @@ from .rollout_types import Rollout, staleness, to_rollout
 from .sampling import Sampled, random_numbers, sample
 
 Row: TypeAlias = "Mapping[str, Any]"
-RolloutLogger: TypeAlias = "Callable[..., None]"  # as `RunFolder.rollout`
+RolloutLogger: TypeAlias = "Callable[..., None]"  # as `RunLog.rollout`
 Reward: TypeAlias = "Scorer | Callable[[Sequence[Row], Sequence[str]], Sequence[float | None]]"
 
 # Tokens in the key-value cache for each token of a training pass, which keeps 34 bytes per layer

@@ -115,7 +115,7 @@ class RunRecorder:
         values = advantages(group.rollouts, self.config).tolist()
         for rollout, advantage in zip(group.rollouts, values, strict=True):
             record = rollout_record(prompt, rollout, advantage)
-            self.log.folder.rollout(step, version=group.version, **record, outcome=outcome)
+            self.log.rollout(step, prompt.row, version=group.version, **record, outcome=outcome)
 
     def updated(self, step: int, values: Mapping[str, Any]) -> None:
         """Log the update; `reward` is the mean over all groups, filtered ones included."""

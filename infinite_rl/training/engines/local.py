@@ -37,7 +37,7 @@ def run(training: TrainingRun) -> Path:
         log = stack.enter_context(run_log(training))
         for step in range(training.done, config.max_steps):
             learner.seed_dropout(step)
-            log.step(step + 1, algorithm.step(step, log.folder.rollout))
+            log.step(step + 1, algorithm.step(step, log.rollout))
             if (step + 1) % config.save_every == 0 or step + 1 == config.max_steps:
                 log.folder.sync()  # a power cut must not take lines of steps that are not redone
                 source = learner.save(log.folder.path, step + 1, algorithm=algorithm.state())

@@ -284,4 +284,4 @@ class _LoggingCallback(TrainerCallback):
             return
         for prompt, text, reward in zip(prompts, texts, rewards, strict=True):
             record = {"prompt": prompt.rendered.text, "completion": text, "reward": reward}
-            self._log.folder.rollout(step, row=prompt.id, **record)
+            self._log.rollout(step, prompt.row, row=prompt.id, **record)

@@ -120,6 +120,7 @@ class TrainingConfig(Config):
     device          "auto": a GPU if there is one; or "cpu", "cuda", "cuda:1", "mps"
     seed            seed of the run
     tracking        any of "tensorboard" and "wandb"
+    audit_rollouts  log the shares of paid completions that look like a trick: audit/same_text, ...
 
     Raises:
         UsageError: a value of the wrong type, or out of its range; the message names the key.
@@ -177,6 +178,7 @@ class TrainingConfig(Config):
     device: str = "auto"
     seed: int = ranged(42, 0, 2**32 - 1)
     tracking: Annotated[Sequence[Annotated[str, one_of(*TRACKERS)]], AfterValidator(tuple)] = ()
+    audit_rollouts: bool = False
 
     def __post_init__(self) -> None:
         check_device(self.device)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...adapters.scorer import Scorer
+from ...audit.ours import compute_reward
+from ...audit.rollouts import Rollout, RolloutMonitor
 from . import checkpoint
 from .config import TrainingConfig
 from .publishing import Publisher, published
@@ -21,7 +24,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 EVENT = "train"  # the kind of a step's event
+TRICK = "trick"  # the kind of an event: paid completions look like one, while the reward rises
 EARLY_WARNING_STEPS = 10  # steps' worth of groups without signal
+_WARNED_SHARE = 0.1  # of the paid completions
 OnStep = Callable[[int, Mapping[str, Any]], None]
 
 
@@ -57,13 +62,38 @@ class RunLog:
     _track: OnStep
     _publisher: Publisher
     _on_step: OnStep | None
+    _monitor: RolloutMonitor | None = None
+    _warned: set[str] = field(default_factory=set)
+
+    def rollout(self, step: int, sample: Row, **record: Any) -> None:
+        """Log one sampled completion of a row."""
+        self.folder.rollout(step, **record)
+        if self._monitor and record["reward"] is not None:
+            text = record["completion"]
+            self._monitor.add([Rollout(record["prompt"], text, record["reward"], sample)])
 
     def step(self, step: int, values: Mapping[str, Any]) -> None:
         """Log the update number `step`, from 1."""
+        values = {**values, **self._audit(step)}
         self.folder.event(EVENT, step, **values)
         self._track(step, {f"{EVENT}/{name}": each for name, each in values.items()})
         if self._on_step:
             self._on_step(step, values)
+
+    def _audit(self, step: int) -> dict[str, float]:
+        """The metrics of the rollouts' audit; a trick is warned of once, with an example."""
+        if not self._monitor:
+            return {}
+        suspicions = self._monitor.report()
+        for each in suspicions if self._monitor.is_rising() else ():
+            if each.share >= _WARNED_SHARE and each.kind not in self._warned:
+                self._warned.add(each.kind)
+                prompt, text, reward, _ = each.example
+                example = {"prompt": prompt, "completion": text, "reward": reward}
+                self.folder.event(TRICK, step, trick=each.kind, share=each.share, **example)
+                shown = f"{each.share:.0%} of the paid completions: {each.kind}"
+                logger.warning("the reward rises, and %s; see events.jsonl", shown)
+        return self._monitor.metrics(suspicions)
 
     def saved(self, path: Path) -> None:
         """Publish a new checkpoint, if the config says so."""
@@ -93,7 +123,8 @@ def run_log(training: TrainingRun) -> Iterator[RunLog]:
             Publisher(folder, config, remote) as publisher,
         ):
             try:
-                yield RunLog(folder, track, publisher, training.on_step)
+                monitor = _monitor(training) if config.audit_rollouts else None
+                yield RunLog(folder, track, publisher, training.on_step, monitor)
             except KeyboardInterrupt:
                 run = folder.path
                 if newest := checkpoint.newest(run):
@@ -102,6 +133,15 @@ def run_log(training: TrainingRun) -> Iterator[RunLog]:
                 else:
                     logger.warning("%s has no checkpoint to resume from", run)
                 raise
+
+
+def _monitor(training: TrainingRun) -> RolloutMonitor:
+    """The audit of rollouts; a custom reward is compared with this package's, where that judges."""
+
+    def verdict(text: str, row: Row) -> float | None:
+        return compute_reward(text, row["answer"], row.get("type", ""), row.get("language") or "")
+
+    return RolloutMonitor(None if isinstance(training.reward, Scorer) else verdict)
 
 
 def publish_remaining(last: Path, config: TrainingConfig) -> None:
