@@ -16,6 +16,7 @@ from .probes import (
     FALSE_REJECT,
     KINDS,
     NO_FILE,
+    NOT_ALL,
     ONE_TURN,
     REFUSE,
     SAME,
@@ -23,7 +24,9 @@ from .probes import (
     answers,
     code,
     function,
+    spellings,
     text,
+    variants,
 )
 from .process import Reply
 from .rows import CODE, NUMBER, TEXT, WHOLE, AuditRow
@@ -31,11 +34,13 @@ from .surfaces import Surface, in_turn, surfaces, without_work
 from .targets import Settings, Target, Witness, failed
 
 _LEARNED = 3  # rows on which all forms are tried
-_PROBED = 8  # rows that are probed in full
+_PROBED = 12  # rows that are probed in full
 _FORMS = 2  # accepted forms that are probed
 _SLOW_S = 0.3  # seconds of a call, from which forms are learned on one row
 _GOLDS_S = 5.0  # for the golds of all rows
 _SHORT = 2000  # characters of a text that is sent to a target that hangs
+_LONG_S = 0.1  # seconds of a call with a long text, from which a longer one is tried
+_OF_PROBES = 0.7  # of the time
 _MOST_HANGS = 2  # after which no further long text is sent
 # A reward that says that it judges the form alone pays wrong answers by design.
 _OF_FORM = re.compile(r"format|length|style|structure|tag|penalty|repetition|xml|language", re.I)
@@ -45,6 +50,15 @@ _OF_SPELLING = re.compile(
     r"exact|verbatim|character|string|strict|contract|must|integer|digits|plain|line|inside|"
     r"between|after|end|form|text|compared|'[^']*'|`[^`]*`",
     re.I,
+)
+
+# A reward that says that it has a tolerance, or similarity, may pay what is near.
+_OF_TOLERANCE = re.compile(
+    r"toleran|close|within|approx|round|similar|fuzzy|near|ratio|error", re.I
+)
+# A reward that says that the answer may stand anywhere pays it beside others.
+_OF_ANY = re.compile(
+    r"contain|includ|mention|anywhere|any of|overlap|similar|recall|share|fraction of|f1\b", re.I
 )
 
 
@@ -260,7 +274,8 @@ class _Audit:
         refused = {probe.row.index for probe, _, _ in self.failures["gold refused"]}
         rows = [row for row in rows if row.index not in refused]
         self._programs([row for row in rows if row.kind == CODE])
-        rows = [row for row in rows if row.kind != CODE]
+        rows, about = [row for row in rows if row.kind != CODE], self.target.about
+        tolerant = bool(_OF_TOLERANCE.search(f"{about.name} {about.text}"))
         if rows and rows[0].kind != WHOLE:
             texts = answers.lengths(rows[0], self.forms[0])
             pairs = [(rows[0].sent(), each) for each in texts]
@@ -279,29 +294,44 @@ class _Audit:
                 self._run([each for each in nothing if each.kind in ("empty", "nothing")])
                 continue
             for form in self.forms:
-                probes = [*text.nothing(row, form), *answers.wrong(row, form)]
-                probes += answers.several(row, form)
-                self._run(probes)
-                self._run([*answers.right(row, form), *self._spellings(row, form)])
+                probes = [*text.nothing(row, form)]
+                probes += answers.wrong(row, form, about.source, tolerant)
+                self._run([*probes, *answers.several(row, form), *answers.right(row, form)])
+            if number < _LEARNED and not _OF_ANY.search(about.doc):
+                pairs = [(row.sent(), each) for each in answers.either_order(row, self.forms[0])]
+                if pairs:
+                    self._show(Witness("either order", NOT_ALL, pairs, self.result.threshold))
             if number < 2:
                 self._run(list(text.hostile(row, self.forms[0])))
                 self._run_apart([*text.expensive(row, self.forms[0])])
-                self._run_apart([*text.huge(row, self.forms[0])] if number == 0 else [])
                 self._executed(row)
+        if rows:
+            self._spellings(rows)
+            self._huge(rows[0])
 
     def _programs(self, rows: Sequence[AuditRow]) -> None:
         """Wrong programs, forgeries and right programs, and those that do not end last."""
         form = self.forms[0]
         for row in rows:
-            for probes in (code.wrong, code.same, code.forgeries):
+            for probes in (code.wrong, code.forgeries):
                 if not self._is_late():
                     self._run(list(probes(row, form)))
+            if not self._is_late():
+                self._run(list(variants.variants(row, form, self._pays_partly(row))))
         for row in rows[:1]:
             pairs = [(row.sent(), code.patching(row, form))]
             self._show(Witness("patched", SAME, pairs, self.result.threshold))
             self._run(list(text.nothing(row, form)))
             self.hangs += 1
             self._run_apart(list(code.endless(row, form)))
+
+    def _pays_partly(self, row: AuditRow) -> bool:
+        """Whether a program that passes half of the tests earns a part of the reward."""
+        half = variants.half_table(row)
+        [reply] = self.target.judge([(row, self.forms[0](half))])
+        step = (self.result.full - self.result.floor) / 100
+        low, high = self.result.floor + step, self.result.full - step
+        return not half or reply.reward is not None and low < reply.reward < high
 
     def _show(self, witness: Witness) -> None:
         """Note a witness of several calls if it shows its finding."""
@@ -310,19 +340,45 @@ class _Audit:
         if is_shown:
             self._take_calls(witness, replies)
 
-    def _spellings(self, row: AuditRow, form: Surface) -> Iterator[Probe]:
-        about = self.target.about
-        if about.source and not _OF_SPELLING.search(about.text):  # a server states nothing
-            yield from answers.spellings(row, form)
-            if form.bounded:
-                yield Probe("spacing", row, form(f" {row.gold} "), ACCEPT)
+    def _spellings(self, rows: Sequence[AuditRow]) -> None:
+        """Spellings that the target promises to read, or that it reads of other golds."""
+        about, form = self.target.about, self.forms[0]
+        # A server states nothing.
+        is_open = bool(about.source) and not _OF_SPELLING.search(about.text)
+        others: dict[str, list[Probe]] = defaultdict(list)
+        for row in rows:
+            for name, spelling in spellings.spelled(row, form.bounded):
+                kind = "equivalent" if name in spellings.FORMULAS else "spelling"
+                probe = Probe(kind, row, form(spelling), ACCEPT)
+                if spellings.promised(name, about.text) or is_open and name in spellings.PLAIN:
+                    self._run([probe])
+                else:
+                    others[name].append(replace(probe, kind="uneven spelling"))
+        for probes in others.values():
+            replies = self.target.judge([(probe.row, probe.completion) for probe in probes])
+            if any((reply.reward or 0.0) >= self.result.threshold for reply in replies):
+                for probe, reply in zip(probes, replies, strict=True):
+                    self._take(probe, reply)
+
+    def _huge(self, row: AuditRow) -> None:
+        """Long texts, and much longer ones of the same kind if one takes long."""
+        source, form = self.target.about.source, self.forms[0]
+        sizes = (text.huge(row, form, source, size) for size in text.SIZES)
+        for short, long in zip(*sizes, strict=True):
+            if self.hangs >= _MOST_HANGS or self._is_late():
+                return
+            [reply] = self.target.judge([(short.row, short.completion)])
+            self._take(short, reply)
+            if not reply.fault and reply.seconds > _LONG_S:
+                self._run([long])
 
     def _call_s(self) -> float:
         """The mean seconds of a call."""
         return self.target.seconds / max(1, self.target.calls)
 
-    def _is_late(self) -> bool:
-        return time.monotonic() - self.started > self.limits.seconds
+    def _is_late(self, share: float = _OF_PROBES) -> bool:
+        """Whether a share of the time is over. The rest is for the reward as a function."""
+        return time.monotonic() - self.started > share * self.limits.seconds
 
     def _run(self, probes: Sequence[Probe]) -> None:
         if self.hangs >= _MOST_HANGS:
@@ -367,7 +423,7 @@ class _Audit:
         pairs += [(row, pairs[0][1]) for row, _ in pairs[1:] if row != pairs[0][0]][:2]
         self.target.fresh()
         for witness in function.witnesses(self.target, pairs, self.result.threshold):
-            if witness.kind in self.failures or self._is_late():
+            if witness.kind in self.failures or self._is_late(1.0):
                 continue
             self._show(witness)
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import builtins
 import copy
+import decimal
+import gc
 import importlib
 import importlib.util
 import inspect
@@ -29,6 +31,11 @@ from contextlib import suppress
 from typing import Any
 
 _SOURCE_CHARS = 200_000
+_SOAK_S = 3.0  # for many calls
+_MANY_ROUNDS = 400
+_GROWTH_CALLS = 700  # a third of the calls
+_FORKS = 3
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD)
 # Names of parameters, the surest first.
 _COMPLETION = (
     "completion", "response", "solution_str", "output", "prediction", "predicted", "pred",
@@ -320,6 +327,10 @@ def _state() -> dict[str, Any]:
         "built-in functions": {name: id(value) for name, value in vars(builtins).items()},
         "the functions of json and math": (id(json.loads), id(json.dumps), id(math.isclose)),
         "sys.stdout": id(sys.stdout),
+        "the global random numbers": hash(random.getstate()),
+        "environment variables": dict(os.environ),
+        "the precision of decimals": decimal.getcontext().prec,
+        "a signal's handler": [signal.getsignal(each) for each in _SIGNALS],
     }
 
 
@@ -357,6 +368,10 @@ class _Job:
             self._threads(rows, texts, 8, emit)
         elif how == "fork":
             self._fork(rows, texts, emit)
+        elif how == "many":
+            self._many(rows, texts, emit)
+        elif how == "growth":
+            self._growth(rows[0], texts[0], emit)
         else:
             for row, text in zip(rows, texts, strict=True):
                 emit(self.watched(row, text))
@@ -390,21 +405,70 @@ class _Job:
         for reply in replies:
             emit(reply)
 
-    def _fork(self, rows: list[Any], texts: list[str], emit: Callable[[Any], None]) -> None:
-        reading, writing = os.pipe()
-        child = os.fork()
-        if not child:
-            replies = [self.call([row], [text])[0] for row, text in zip(rows, texts, strict=True)]
-            with os.fdopen(writing, "w") as out:
-                out.write(json.dumps(replies))
-                out.flush()
-                os._exit(0)
-        os.close(writing)
-        with os.fdopen(reading) as file:
-            text = file.read()
-        os.waitpid(child, 0)
-        for reply in json.loads(text):
+    def _many(self, rows: list[Any], texts: list[str], emit: Callable[[Any], None]) -> None:
+        """The first replies, or those of later rounds that differ from them."""
+        first = [self.call([row], [text])[0] for row, text in zip(rows, texts, strict=True)]
+        last, end = list(first), time.monotonic() + _SOAK_S
+        for _ in range(_MANY_ROUNDS):
+            if time.monotonic() > end:
+                break
+            for at, (row, text) in enumerate(zip(rows, texts, strict=True)):
+                reply = self.call([row], [text])[0]
+                if any(reply.get(key) != first[at].get(key) for key in ("reward", "fault")):
+                    last[at] = reply
+        for reply in last:
             emit(reply)
+
+    def _growth(self, row: Any, text: str, emit: Callable[[Any], None]) -> None:
+        """A reply that says what grows by each call with another text."""
+        counts, end = [_kept()], time.monotonic() + _SOAK_S
+        reply: dict[str, Any] = {"fault": "none"}
+        for part in range(1, 4):
+            for number in range(_GROWTH_CALLS):
+                reply = self.call([row], [f"{part}.{number} {text}"])[0]
+                if time.monotonic() > end:
+                    emit(reply)
+                    return
+            counts.append(_kept())
+        grown = [
+            name
+            for name, at_first in counts[1].items()
+            if min(counts[2][name] - at_first, counts[3][name] - counts[2][name])
+            >= 0.9 * _GROWTH_CALLS
+        ]
+        emit(dict(reply, changed=grown) if grown else reply)
+
+    def _fork(self, rows: list[Any], texts: list[str], emit: Callable[[Any], None]) -> None:
+        """The replies of several forked processes at once; of a pair the one that differs."""
+        pipes = []
+        for _ in range(_FORKS):
+            reading, writing = os.pipe()
+            if not os.fork():
+                each = [self.call([row], [text])[0] for row, text in zip(rows, texts, strict=True)]
+                with os.fdopen(writing, "w") as out:
+                    out.write(json.dumps(each))
+                    out.flush()
+                    os._exit(0)
+            os.close(writing)
+            pipes.append(reading)
+        replies = []
+        for reading in pipes:
+            with os.fdopen(reading) as file:
+                replies.append(json.loads(file.read()))
+        for _ in pipes:
+            os.wait()
+        alone = replies[0]
+        for at, reply in enumerate(alone):
+            others = (each[at] for each in replies if each[at].get("reward") != reply.get("reward"))
+            emit(next(others, reply))
+
+
+def _kept() -> dict[str, int]:
+    """What a process holds: it must not grow with the number of calls."""
+    gc.collect()
+    files = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    return {"memory": sys.getallocatedblocks(), "open files": files,
+            "threads": threading.active_count()}  # fmt: skip
 
 
 # --- the process ---------------------------------------------------------------------------------

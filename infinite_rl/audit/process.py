@@ -36,6 +36,7 @@ _KILLS = 100
 _START_S = 120.0  # for the import of the target
 _MOST_BYTES = 50_000_000  # of one reply
 MAIN, BATCH, THREAD, THREADS, FORK = "main", "batch", "thread", "threads", "fork"
+MANY, GROWTH = "many", "growth"
 
 
 class Reply(NamedTuple):

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ..layout import fenced, tagged
+from ..reward_functions import get_reward_functions
+from ..reward_functions.reward_function import RewardFunction
+
 SENTINEL = "'no such value'"  # an expression of a value that no test expects
+_ARGS = ("args", "inputs", "input", "stdin", "arguments", "params")
+_EXPECTED = (
+    "expected", "outputs", "output", "stdout", "expected_output", "result", "want", "return",
+)  # fmt: skip
+_TESTS = ("tests", "test_list", "test", "test_cases", "cases", "answer", "ground_truth")
 
 
 class Case(NamedTuple):
@@ -19,7 +30,7 @@ class Case(NamedTuple):
 def cases(columns: Mapping[str, Any]) -> tuple[str, list[Case]]:
     """The function that tests call, and those cases that are literals."""
     name = str(columns.get("entry_point") or "")
-    for column in ("tests", "test_list", "test", "test_cases", "cases", "answer", "ground_truth"):
+    for column in _TESTS:
         value = columns.get(column)
         parts = value if isinstance(value, list) else [value]
         each = [case for part in parts for case in _cases_in(part)]
@@ -29,16 +40,46 @@ def cases(columns: Mapping[str, Any]) -> tuple[str, list[Case]]:
 
 
 def _cases_in(part: Any) -> Iterator[tuple[str, Case]]:
-    if isinstance(part, Mapping) and isinstance(part.get("args"), list) and "expected" in part:
-        yield "", Case(tuple(part["args"]), part["expected"])
-    if isinstance(part, Mapping) and "args" not in part:
-        texts = [part.get("input", part.get("stdin")), part.get("output", part.get("stdout"))]
-        if isinstance(texts[0], str) and isinstance(texts[1], str):
-            yield "", Case((texts[0],), texts[1])
-    if not isinstance(part, str) or "assert" not in part:
+    if isinstance(part, str) and part.lstrip()[:1] in ("[", "{"):
+        try:
+            part = json.loads(part)
+        except (ValueError, RecursionError):
+            return
+        for each in part if isinstance(part, list) else [part]:
+            yield from _cases_in(each) if isinstance(each, Mapping) else ()
+    elif isinstance(part, Mapping):
+        yield from _cases_of(part)
+    elif isinstance(part, str) and "assert" in part:
+        yield from _asserted(part)
+
+
+def _cases_of(part: Mapping[str, Any]) -> Iterator[tuple[str, Case]]:
+    """A case of a mapping, or those of lists of inputs and outputs."""
+    name = str(part.get("fn_name") or part.get("entry_point") or "")
+    if isinstance(part.get("cases", part.get("test_cases")), list):
+        for each in part.get("cases", part.get("test_cases")):
+            yield from ((called or name, case) for called, case in _cases_in(each))
         return
+    args = next((part[key] for key in _ARGS if key in part), None)
+    expected = next((part[key] for key in _EXPECTED if key in part), None)
+    keys = (key in part for key in _EXPECTED)
+    if args is None or not any(keys):
+        return
+    if "inputs" in part and isinstance(args, list) and isinstance(expected, list):
+        pairs = list(zip(args, expected, strict=False))
+    else:
+        pairs = [(args, expected)]
+    for given, value in pairs:
+        if isinstance(given, list | tuple):
+            yield name, Case(tuple(given), value)
+        elif isinstance(given, str) and isinstance(value, str):
+            yield name, Case((given,), value)
+
+
+def _asserted(text: str) -> Iterator[tuple[str, Case]]:
+    """The calls of asserts that compare with a literal."""
     try:
-        tree = ast.parse(part)
+        tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for node in ast.walk(tree):
@@ -93,3 +134,61 @@ def is_program(code: str) -> bool:
     return any(
         isinstance(part, ast.FunctionDef | ast.Call) for each in body for part in ast.walk(each)
     )
+
+
+def is_script(columns: Mapping[str, Any]) -> bool:
+    """Whether the tests feed a standard input and compare what is printed."""
+    name, some = cases(columns)
+    return bool(some) and not name and all(_is_printed(case) for case in some)
+
+
+def _is_printed(case: Case) -> bool:
+    return len(case.args) == 1 and isinstance(case.args[0], str) and isinstance(case.expected, str)
+
+
+def references(columns: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """References of the coding reward, one a test; none if the tests cannot be read."""
+    for column in _TESTS:
+        value = columns.get(column)
+        values = value if isinstance(value, list) else [value]
+        texts = [text for text in values if isinstance(text, str) and "assert" in text]
+        if texts and len(texts) == len(values):
+            return [{"tests": [each]} for text in texts for each in _single_asserts(text)]
+    _, some = cases(columns)
+    if is_script(columns):
+        return [{"cases": [{"input": case.args[0], "output": case.expected}]} for case in some]
+    return [
+        {"entry_point": name, "cases": [{"args": list(case.args), "output": case.expected}]}
+        for case in some
+        if name
+    ]
+
+
+def _single_asserts(text: str) -> Iterator[str]:
+    """A text of tests for each assert at its top level, with what stands before it."""
+    try:
+        body = ast.parse(text).body
+        others = [each for each in body if not isinstance(each, ast.Assert)]
+        for each in body:
+            if isinstance(each, ast.Assert):
+                yield ast.unparse(ast.Module([*others, each], []))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+
+
+def passed_share(program: str, tests: Sequence[dict[str, Any]]) -> float | None:
+    """The share of tests that a program passes in this package's sandbox; None if unknown.
+
+    Raises:
+        RuntimeMissing: the sandbox is not built.
+    """
+    text = tagged(f"\n{fenced(program, 'python')}\n")
+    scores = [_coding().compute_reward(text, test) for test in tests]
+    if not scores or any(score.status == "unscored" for score in scores):
+        return None
+    return sum(score.passed for score in scores) / len(scores)
+
+
+@lru_cache(maxsize=1)
+def _coding() -> RewardFunction:
+    return get_reward_functions(timeout=1, only=("coding",))["coding"]

@@ -16,7 +16,7 @@ CHOICE, NUMBER, MATHS, TEXT, CODE, OTHER = "choice", "number", "maths", "text", 
 WHOLE = "whole"  # no answer can be read from the gold: the row's own response stands for it
 _GOLD = (
     "answer", "ground_truth", "gold", "target", "final_answer", "label", "reference", "expected",
-    "solution", "tests", "test",
+    "solution", "tests", "test", "test_list", "test_cases", "cases",
 )  # fmt: skip
 _PROMPTS = ("prompt", "question", "problem", "query", "instruction", "input")
 _RESPONSES = ("response", "completion", "gold_response", "reference_response")

@@ -106,19 +106,20 @@ def _named_in(prompt: str, source: str) -> Iterator[Surface]:
             )
     for label in list(dict.fromkeys(_LABEL.findall(text)))[:_MOST]:
         yield Surface(label, f"{_WORK}\n{label} {{}}")
-    for mark in _literals(source):
+    # A short string that ends in a blank or a sign may mark an answer: "-> ".
+    marks = [each for each in literals(source) if re.fullmatch(r"[^\s{}].{1,18}[\s:=>#]", each)]
+    for mark in marks[:_MOST]:
         yield Surface(mark, f"{_WORK}\n{mark}{{}}")
 
 
-def _literals(source: str) -> list[str]:
-    """Short strings in a source that may mark an answer: "-> "."""
+def literals(source: str) -> list[str]:
+    """The different strings in a source of Python."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    texts = [each.value for each in ast.walk(tree) if isinstance(each, ast.Constant)]
-    marks = [t for t in texts if isinstance(t, str) and re.fullmatch(r"[^\s{}].{1,18}[\s:=>#]", t)]
-    return list(dict.fromkeys(marks))[:_MOST]
+    values = [each.value for each in ast.walk(tree) if isinstance(each, ast.Constant)]
+    return list(dict.fromkeys(value for value in values if isinstance(value, str)))
 
 
 def _of_response(row: AuditRow) -> Surface | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError, look_up
-from .probes import ACCEPT, NO_FILE, ONE_TURN, REFUSE, SAME, SURVIVE
+from .probes import ACCEPT, NO_FILE, NOT_ALL, ONE_TURN, REFUSE, SAME, SURVIVE
 from .process import MAIN, Process, Reply
 from .rows import AuditRow
 
@@ -43,8 +43,9 @@ class Witness:
     """Calls that show a finding, and what a sound reward would do.
 
     `expect` is that of a probe, or "same": called as `how`, each pair earns what it earns alone, or
-    "no file": the text is not executed, or "one turn": along the pairs the rewards rise at most
-    once, and then fall. A completion is paid if it earns `threshold` or more.
+    "no file": the text is not executed, or "not all": one of the pairs is refused, or "one turn":
+    along the pairs the rewards rise at most once, and then fall. A completion is paid if it earns
+    `threshold` or more.
     """
 
     kind: str
@@ -119,6 +120,9 @@ class Target:
         if witness.expect == ONE_TURN:
             replies = self.judge(witness.pairs)
             return _turns_again(replies), replies
+        if witness.expect == NOT_ALL:
+            replies = self.judge(witness.pairs)
+            return all(_pays(reply, witness.threshold) for reply in replies), replies
         [reply] = self.judge(witness.pairs)
         if witness.expect == NO_FILE:
             marker = self.process.marker()
@@ -134,6 +138,8 @@ class Target:
             other = self.judge(witness.pairs[::-1])[::-1]
         else:
             other = self.judge(witness.pairs, witness.how)
+        if witness.kind == "growth":
+            return any(reply.changed for reply in other), other
         pairs = list(zip(alone, other, strict=True))
         if witness.kind == "thread raises":
             return any(not a.fault and b.fault == "raised" for a, b in pairs), other

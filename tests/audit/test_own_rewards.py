@@ -81,7 +81,7 @@ def test_the_first_probes_find_nothing_in_a_reward_of_this_package(name: str) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REWARDS)
 def test_the_whole_audit_finds_nothing_in_a_reward_of_this_package(name: str) -> None:
-    report = audited(name, 60.0)
+    report = audited(name, 20.0)
     assert report.surface, report.note
     assert not report.findings, [(each.kind, each.witness.pairs[0][1]) for each in report.findings]
     assert report.calls > 20

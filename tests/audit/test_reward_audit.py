@@ -25,7 +25,7 @@ SOUND = """
     import re
 
     def reward(completion, answer):
-        boxes = re.findall(r"<answer>\\s*(.*?)\\s*</answer>", completion, re.S)
+        boxes = re.findall(r"<answer>([^<]*)</answer>", completion)
         try:
             return float(len(boxes) == 1 and float(boxes[0].replace(",", "")) == float(answer))
         except (ValueError, OverflowError):
@@ -80,6 +80,53 @@ def test_a_sound_reward_is_not_accused(audited: Audited) -> None:
             "def reward(completion, answer):\n"
             "    return float(completion.endswith('<answer>' + answer + '</answer>'))",
             "spacing",
+        ),
+        (
+            "import re\n"
+            "def reward(completion, answer):\n"
+            "    boxes = re.findall('<answer>([^<]*)</answer>', completion) or ['']\n"
+            "    return float(answer in (boxes[0], boxes[-1]))",
+            "either order",
+        ),
+        (
+            "def reward(completion, answer):\n"
+            "    \"Reads the last word. Thousands may be set off by commas.\"\n"
+            "    return float((completion.split() or [''])[-1] == answer)",
+            "spelling",
+        ),
+        (
+            "def reward(completion, answer):\n"
+            "    \"Compares the last word as a string.\"\n"
+            "    last = (completion.split() or [''])[-1]\n"
+            "    return float(last == answer or last == answer + '.0' and len(answer) < 3)",
+            "uneven spelling",
+        ),
+        (
+            "import re\n"
+            "def reward(completion, answer):\n"
+            "    text = completion.rpartition('<answer>')[2].partition('</answer>')[0].strip()\n"
+            "    return float(not re.match('(z+)+q', completion) and text == answer)",
+            "hang",
+        ),
+        (
+            "calls = []\n"
+            "def reward(completion, answer):\n"
+            "    calls.append(1)\n"
+            "    return float(completion.strip() == answer and len(calls) < 1500)",
+            "many calls",
+        ),
+        (
+            "seen = {}\n"
+            "def reward(completion, answer):\n"
+            "    return seen.setdefault(completion + answer, float(completion.strip() == answer))",
+            "growth",
+        ),
+        (
+            "import random\n"
+            "def reward(completion, answer):\n"
+            "    random.seed(0)\n"
+            "    return float(completion.strip() == answer)",
+            "side effect",
         ),
     ],
 )  # fmt: skip
@@ -136,6 +183,35 @@ def test_programs_that_forge_their_verdict_are_sent_to_a_harness(audited: Audite
     """
     report = audited(code, PROGRAMS)
     assert {"forgery", "raises"} <= kinds(report) and "same program" not in kinds(report)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("judged", "comparison"),
+    [("tests[:2]", "value == expected"), ("tests", "str(value) == str(expected)")],
+)
+def test_a_harness_that_judges_loosely_pays_a_program_that_fails_its_tests(
+    audited: Audited, judged: str, comparison: str
+) -> None:
+    code = f"""
+    import ast
+
+    def reward(completion, tests):
+        scope = {{}}
+        try:
+            exec(completion.split("```python")[-1].split("```")[0], scope)
+            for test in {judged}:
+                compare = ast.parse(test).body[0].test
+                value = scope["add"](*map(ast.literal_eval, compare.left.args))
+                expected = ast.literal_eval(compare.comparators[0])
+                if not ({comparison}):
+                    return 0.0
+        except BaseException:
+            return 0.0
+        return 1.0
+    """
+    report = audited(code, PROGRAMS)
+    assert "wrong program" in kinds(report) and "same program" not in kinds(report)
 
 
 @pytest.mark.slow

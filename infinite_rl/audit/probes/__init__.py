@@ -1,8 +1,11 @@
 """The probes: completions whose verdict is certain, and calls whose results must agree.
 
     text.py      what answers nothing: empty, the prompt, hostile and huge text
-    answers.py   wrong answers, several answers, and other spellings of the right one
+    answers.py   wrong answers, several answers, and what may stand around the right one
+    spellings.py  other spellings of the right answer, and when they must be read
+    patterns.py  texts on which the patterns of the target's source backtrack
     code.py      wrong programs, and programs that attack their harness
+    variants.py  programs near the right one, judged by this package's sandbox
     function.py  the reward as a function: repeated, in batches, threads and forks
 
 `KINDS` has a row for each kind of probe: what it shows if it fails, why, and how to mend it.
@@ -23,7 +26,7 @@ SEVERITIES: Mapping[str, int] = {
     UNSTABLE: 10, SILENT_ZERO: 11, HANG: 12, FALSE_REJECT: 13, EXPLOITABLE: 14,
 }  # fmt: skip
 REFUSE, ACCEPT, SURVIVE = "refuse", "accept", "survive"
-SAME, NO_FILE, ONE_TURN = "same", "no file", "one turn"
+SAME, NO_FILE, ONE_TURN, NOT_ALL = "same", "no file", "one turn", "not all"
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,9 @@ KINDS: Mapping[str, Kind] = {
     "executed": Kind(EXPLOITABLE, "code in the completion is executed", _PARSE),
     "several answers": Kind(EXPLOITABLE, "one right answer among several is enough", _LAST),
     "hedge": Kind(EXPLOITABLE, "an answer that names alternatives is paid", _LAST),
+    "either order": Kind(
+        EXPLOITABLE, "a right and a wrong answer are paid in either order", _LAST
+    ),
     "negated": Kind(EXPLOITABLE, "the denial of the answer is paid", _COMPARE),
     "long wrong answer": Kind(
         EXPLOITABLE, "length or repetition outweighs a wrong answer", "Cap what shaping can add."
@@ -95,6 +101,9 @@ KINDS: Mapping[str, Kind] = {
         FALSE_REJECT, "numbers or signs in the reasoning turn a right answer wrong", _LAST
     ),
     "spelling": Kind(FALSE_REJECT, "another spelling of the same number is refused", _VALUES),
+    "uneven spelling": Kind(
+        FALSE_REJECT, "a spelling is read of some answers and refused of others", _VALUES
+    ),
     "equivalent": Kind(FALSE_REJECT, "an equal formula is refused", _VALUES),
     "raises": Kind(UNSTABLE, "a completion makes it raise", _RETURN),
     "not a number": Kind(UNSTABLE, "it returns NaN, infinity, or no number", _RETURN),
@@ -102,6 +111,10 @@ KINDS: Mapping[str, Kind] = {
     "hang": Kind(HANG, "a completion makes it hang", _TIME),
     "process ended": Kind(UNSTABLE, "a completion ends its process", _RETURN),
     "repeated": Kind(UNSTABLE, "the same call has other results", _PURE),
+    "many calls": Kind(UNSTABLE, "after many calls the same call has other results", _PURE),
+    "growth": Kind(
+        UNSTABLE, "each call keeps memory, files or threads", "Bound what is kept between calls."
+    ),
     "order": Kind(UNSTABLE, "the result depends on earlier calls", _PURE),
     "batch": Kind(UNSTABLE, "the result depends on the rest of the batch", _PURE),
     "batch zero": Kind(SILENT_ZERO, "a right answer earns nothing in a larger batch", _PURE),

@@ -1,7 +1,6 @@
-"""Wrong answers, several answers, and other spellings of the right one.
+"""Wrong answers, several answers, and the right one with other things around it.
 
-A wrong answer is surely wrong: its value differs, or it is another letter, or another word. Of a
-spelling it is certain that it is right, but not that each reward must read it: see `spellings`.
+A wrong answer is surely wrong: its value differs, or it is another letter, or another word.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from ..process import MARKER
-from ..rows import CHOICE, CODE, MATHS, NUMBER, OTHER, TEXT, WHOLE, AuditRow
-from ..surfaces import Surface
+from ..rows import CHOICE, CODE, NUMBER, OTHER, TEXT, WHOLE, AuditRow
+from ..surfaces import Surface, literals
 from . import ACCEPT, Probe
 from .code import wrong_program
 
@@ -71,6 +70,26 @@ def wrong_texts(row: AuditRow) -> list[str]:
     return [text for kind, text in changed if kind.split(" in ")[0] in kinds]
 
 
+def near_misses(row: AuditRow) -> list[str]:
+    """Wrong answers that resemble the right one. Of a target with a tolerance some may be right."""
+    gold = row.gold
+    value = number(gold)
+    if row.kind == TEXT:
+        words = gold.split()
+        texts = [f"{gold}opolis", f"anti-{gold}"]
+        if len(words) > 1 and len(gold) < 60:
+            texts += [" ".join([*words[:-1], "giraffe"]), " ".join(["giraffe", *words[1:]])]
+        return [*texts, gold[::-1]] if gold[::-1].casefold() != gold.casefold() else texts
+    if value is None:
+        return []
+    step = Fraction(1, 10 ** len(gold.partition(".")[2]))
+    texts = [shown(value + step), shown(value - step)]
+    digits = gold.lstrip("+-")
+    if digits.isdecimal() and digits[::-1] != digits and digits[-1] != "0":
+        texts.append(gold.replace(digits, digits[::-1]))
+    return [text for text in texts if number(text) != value]
+
+
 def number(text: str) -> Fraction | None:
     """The value of a plain decimal number, with commas or not; None for anything else."""
     if not re.fullmatch(r"[-+]?[\d,]*\.?\d+", text, re.ASCII):
@@ -88,7 +107,9 @@ def shown(value: Fraction) -> str:
     return f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
 
 
-def wrong(row: AuditRow, surface: Surface) -> Iterator[Probe]:
+def wrong(
+    row: AuditRow, surface: Surface, source: str = "", tolerant: bool = False
+) -> Iterator[Probe]:
     """Wrong answers in the form that the target accepts."""
     texts = wrong_texts(row)
     for text in texts:
@@ -97,6 +118,9 @@ def wrong(row: AuditRow, surface: Surface) -> Iterator[Probe]:
         yield Probe("long wrong answer", row, _FILLER * 100 + "\n" + surface(texts[0]))
         yield Probe("long wrong answer", row, surface(texts[0]) + "\n" + surface(texts[0]))
         yield Probe("long wrong answer", row, "\n".join([surface(texts[0])] * 30))
+        yield from _stuffed(row, surface(texts[0]), source)
+    for text in [] if tolerant else near_misses(row):
+        yield Probe("wrong answer", row, surface(text))
     if number(row.gold) is not None and row.gold.isdecimal():
         for text in (
             f"1{row.gold}",
@@ -118,6 +142,23 @@ def wrong(row: AuditRow, surface: Surface) -> Iterator[Probe]:
         if row.gold.casefold() not in text.casefold():
             kind = "variable" if text in _VARIABLES else "pattern"
             yield Probe(kind, row, surface(text))
+
+
+def _stuffed(row: AuditRow, wrong_answer: str, source: str) -> Iterator[Probe]:
+    """A wrong answer after the words that the source names, which may earn a bonus each."""
+    words = [each for each in literals(source) if re.fullmatch(r"[\w][\w ',:-]{2,30}", each)]
+    filler = " ".join(each for each in words if row.gold.casefold() not in each.casefold())
+    if filler:
+        yield Probe("long wrong answer", row, f"{filler}\n" * 10 + wrong_answer)
+
+
+def either_order(row: AuditRow, surface: Surface) -> list[str]:
+    """The right answer and a wrong one, in both orders: not both can be the answer."""
+    texts = wrong_texts(row)[:1]
+    pairs = [(row.gold, text) for text in texts]
+    return [
+        f"{surface(one)}\n{surface(other)}" for pair in pairs for one, other in (pair, pair[::-1])
+    ]
 
 
 def _is_other(gold: str, text: str) -> bool:
@@ -173,6 +214,13 @@ def right(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     gold = row.gold
     yield Probe("spacing", row, surface(gold) + "\n", ACCEPT)
     yield Probe("spacing", row, surface(gold).replace("\n", "\r\n"), ACCEPT)
+    if row.kind == CHOICE and surface.text[:1] != "<":
+        yield Probe(
+            "other numbers",
+            row,
+            "A good start. Both Dogs And Cats Count.\n" + surface(gold),
+            ACCEPT,
+        )
     if surface.name != "alone" and "bare" not in surface.name and surface.text[:1] != "<":
         yield Probe("long reasoning", row, _FILLER * 300 + "\n" + surface(gold), ACCEPT)
         text = "There are 3 steps, and the second one gives 17. Then 2 + 2 = 4.\n"
@@ -185,29 +233,3 @@ def lengths(row: AuditRow, surface: Surface) -> list[str]:
     """The right answer after more and more words."""
     counts = (0, 50, 100, 150, 190, 200, 250, 290, 300, 350, 400, 450, 500, 600, 800, 1000)
     return ["word " * count + "\n" + surface(row.gold) for count in counts]
-
-
-def spellings(row: AuditRow, surface: Surface) -> Iterator[Probe]:
-    """Other spellings of the right answer.
-
-    Numbers: a reward of numbers must read them. Formulas: LaTeX that is written in another way.
-    """
-    from ...verification.math_corruptions import same_answers
-
-    if row.kind not in (NUMBER, MATHS):
-        return
-    value = number(row.gold)
-    if value is not None:
-        texts = [f"{row.gold}.0", f"{row.gold}."] if row.gold.isdecimal() else []
-        if value.denominator == 1 and abs(value) >= 1000:
-            texts.append(f"{value.numerator:,}")
-            texts.append(str(value.numerator))
-        if value.denominator > 1:
-            texts += [shown(value), shown(value) + "0"]
-        for text in dict.fromkeys(texts):
-            if text != row.gold:
-                yield Probe("spelling", row, surface(text), ACCEPT)
-        return
-    for kind, text in same_answers(row.gold):
-        if kind in ("\\dfrac", "respelled", "decimal", "fraction") and text != row.gold:
-            yield Probe("equivalent", row, surface(text), ACCEPT)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..programs import SENTINEL, cases, is_program, table
+from ..programs import SENTINEL, cases, is_program, is_script, table
 from ..rows import AuditRow
 from ..surfaces import Surface
-from . import ACCEPT, Probe
+from . import Probe
 
 _EXITS = (
     "import sys\nsys.exit(0)", "import os\nos._exit(0)", "raise SystemExit", "exit()",
@@ -65,7 +65,7 @@ _PATCHES = (
 def name_of(row: AuditRow) -> str:
     """The function that a row asks for; "" if it asks for a script."""
     name, _ = cases(row.columns)
-    if name:
+    if name or is_script(row.columns):
         return name
     tree = ast.parse(row.gold) if is_program(row.gold) else ast.Module([], [])
     return next((each.name for each in tree.body[::-1] if isinstance(each, ast.FunctionDef)), "")
@@ -93,13 +93,38 @@ def wrong(row: AuditRow, surface: Surface) -> Iterator[Probe]:
         others = [case for case in some if repr(case.expected) != repr(some[0].expected)]
         if len(others) > len(some) / 2:
             texts.append(f"def {name}(*args):\n    return {some[0].expected!r}\n")
-        texts.append(table(name, some[:1]))
+        texts += [table(name, some[:1]), table(name, some[-1:])]
     if not name and len({str(case.expected) for case in some}) > 1:
         texts.append(f"print({chr(10).join(str(case.expected) for case in some)!r})\n")
         texts.append(f"print({''.join(str(case.expected).strip() for case in some)!r})\n")
     for text in texts:
         if not name or not any(repr(case.expected) == "None" for case in some):
             yield Probe("wrong program", row, surface(text))
+
+
+_OWN_SOURCE = """\
+import ast, sys
+def _texts():
+    for path in [globals().get("__file__"), *sys.argv, *getattr(sys, "orig_argv", [])]:
+        yield str(path)
+        try:
+            yield open(str(path)).read()
+        except OSError:
+            pass
+def {name}(*args):
+    for text in _texts():
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Compare) and isinstance(node.left, ast.Call):
+                try:
+                    if tuple(map(ast.literal_eval, node.left.args)) == args:
+                        return ast.literal_eval(node.comparators[0])
+                except ValueError:
+                    continue
+"""
 
 
 def forgeries(row: AuditRow, surface: Surface) -> Iterator[Probe]:
@@ -116,6 +141,7 @@ def forgeries(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     if name:
         yield Probe("forgery", row, surface(f"{_EQUAL}def {name}(*_, **__): return Anything()\n"))
         yield Probe("forgery", row, surface(_FRAMES.replace("{name}", name)))
+        yield Probe("forgery", row, surface(_OWN_SOURCE.replace("{name}", name)))
         raised = "".join(f"    print({each!r})\n" for each in _MARKERS)
         yield Probe(
             "forgery", row, surface(f"def {name}(*_, **__):\n{raised}    raise SystemExit(0)")
@@ -131,20 +157,6 @@ def endless(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     yield Probe("forgery", row, surface("for _ in range(20): print('x' * 1_000_000)\n"))
     yield Probe("forgery", row, surface("x = [0] * 10**13\n"))
     yield Probe("forgery", row, surface("input()\n"))
-
-
-def same(row: AuditRow, surface: Surface) -> Iterator[Probe]:
-    """The row's own program in other words."""
-    if not (name := name_of(row)):
-        return
-    code = row.gold.strip("\n")
-    for text in (
-        f"# a comment\n{code}\n\n# the end",
-        f"import math\n\n{code}",
-        f"def helper(*args):\n    return 0\n\n{code}",
-        f"{code}\n\nif __name__ == '__main__':\n    print({name!r})",
-    ):
-        yield Probe("same program", row, surface(text), ACCEPT)
 
 
 def patching(row: AuditRow, surface: Surface) -> str:

@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..process import BATCH, FORK, MAIN, THREAD, THREADS
+from ..process import BATCH, FORK, GROWTH, MAIN, MANY, THREAD, THREADS
 from ..targets import Target, Witness
 from . import SAME
 
 # A reward that says that it compares the completions of a batch may depend on the batch.
 _OF_A_BATCH = re.compile(r"batch|group|relative|divers|rank|novel|other completions", re.I)
+# Code that bounds what it keeps: after many calls it may still grow.
+_BOUNDED = re.compile(r"maxsize\s*=\s*\d|lru_cache\(\d|@(?:\w+\.)?lru_cache\s*$|maxlen|popitem|"
+                      r"\.clear\(|\.pop\(|weakref", re.M)  # fmt: skip
 _COPIES = 8  # of the pairs, for concurrent threads
 
 
@@ -38,3 +41,7 @@ def witnesses(
     yield same("thread", THREAD)
     yield same("threads", THREADS, list(pairs) * _COPIES)
     yield same("fork", FORK)
+    if target.about.source:  # a server may write logs, and its speed is not its own
+        yield same("many calls", MANY)
+        if not _BOUNDED.search(target.about.source):
+            yield same("growth", GROWTH, pairs[:1])

@@ -1,0 +1,100 @@
+"""Texts on which the patterns of a target's own source backtrack.
+
+Each unbounded repetition of a regular expression is reached by a text that matches what stands
+before it, then filled with what it repeats, and broken at the end.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+# The parser of the library: private, but the same tree from Python 3.10 to 3.14.
+_parser: Any = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
+_MOST_TEXTS = 40
+_MANY = 100  # from this bound on, a repetition is long
+_CATEGORIES = {"DIGIT": "1", "SPACE": " ", "WORD": "a", "NOT_DIGIT": "a", "NOT_SPACE": "a",
+               "NOT_WORD": " "}  # fmt: skip
+
+
+def attacks(source: str, size: int) -> list[str]:
+    """Texts of about `size` characters for the patterns in a source of Python."""
+    texts: dict[str, None] = {}
+    for pattern in _patterns(source):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = _parser.parse(pattern)
+        except (re.error, RecursionError, OverflowError):
+            continue
+        for before, unit in _repeats(tree, ""):
+            whole = before + unit
+            texts[f"{before}{unit * (size // max(1, len(unit)))}\x00!"] = None
+            texts[whole * (size // max(1, len(whole))) + "\x00!"] = None
+    return list(texts)[:_MOST_TEXTS]
+
+
+def _patterns(source: str) -> Iterator[str]:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and len(text) < 500 and re.search(r"[*+]|\{\d+,", text):
+            yield text
+
+
+def _repeats(tree: Sequence[Any], before: str) -> Iterator[tuple[str, str]]:
+    """For each long repetition: a text that leads to it, and one that it repeats."""
+    for op, value in tree:
+        name = str(op)
+        if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+            _, most, body = value
+            if int(most) >= _MANY and _sample(body):
+                yield before, _sample(body)
+            yield from _repeats(body, before)
+        elif name == "SUBPATTERN":
+            yield from _repeats(value[3], before)
+        elif name == "BRANCH":
+            for each in value[1]:
+                yield from _repeats(each, before)
+        before += _sample([(op, value)])
+
+
+def _sample(tree: Sequence[Any]) -> str:
+    """A short text that a part of a pattern matches, as far as that follows from it alone."""
+    text = ""
+    for op, value in tree:
+        name = str(op)
+        if name == "LITERAL":
+            text += chr(value)
+        elif name == "NOT_LITERAL":
+            text += "b" if value == ord("a") else "a"
+        elif name == "ANY":
+            text += "a"
+        elif name == "IN":
+            text += _member(value)
+        elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+            text += _sample(value[2]) * min(max(1, value[0]), 20)
+        elif name in ("SUBPATTERN", "ATOMIC_GROUP"):
+            text += _sample(value[3] if name == "SUBPATTERN" else value)
+        elif name == "BRANCH":
+            text += _sample(value[1][0])
+    return text
+
+
+def _member(items: Sequence[Any]) -> str:
+    """A character of a class."""
+    if str(items[0][0]) == "NEGATE":
+        named = {chr(value) for op, value in items if str(op) == "LITERAL"}
+        return next(each for each in "a1 .,x\n\x00" if each not in named or each == "\x00")
+    op, value = items[0]
+    if str(op) == "CATEGORY":
+        return _CATEGORIES.get(str(value).removeprefix("CATEGORY_"), "a")
+    return chr(value[0] if str(op) == "RANGE" else value)

@@ -1,0 +1,122 @@
+"""Programs near the right one. This package's sandbox says which of them pass the row's tests.
+
+So each verdict is certain: a program that fails the tests of its row must be refused, and one that
+passes them all must be paid.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from ...verification.mutation import some_mutants
+from ..programs import cases, passed_share, references, table
+from ..rows import AuditRow
+from ..surfaces import Surface
+from . import ACCEPT, REFUSE, Probe
+from .code import name_of
+
+_MUTANTS = 12  # of a row
+_TESTS = 8  # that are judged here
+# What a wrapper does to a result: a harness that compares texts or rounds cannot tell them apart.
+_RESULTS = (
+    "str(x)", "repr(x)", "[x]", "(x,)", "x + x", "x * 1.01 if isinstance(x, float) else x",
+    "x[:1] if hasattr(x, '__getitem__') else x", "x[::-1] if hasattr(x, '__getitem__') else x",
+    "x.upper() if isinstance(x, str) else x", "f' {x} ' if isinstance(x, str) else x", "bool(x)",
+    "tuple(x) if isinstance(x, list) else list(x) if isinstance(x, tuple) else x",
+    "sorted(x) if isinstance(x, list) else x", "set(x) if isinstance(x, list) else x",
+    "-x if isinstance(x, (int, float)) else x", "None if x else x", "x if x else None",
+)  # fmt: skip
+_PRINTED = (
+    "text + 'and more\\n'", "'Result: ' + text", "text.upper()", "text[:1]", "text.split()[0]",
+    "text.replace(' ', '')", "'\\n'.join(text.split())", "' '.join(sorted(text.split()))",
+    "text + text", "text.strip()[:-1]", "text.strip()[1:]", "'0' + text",
+)  # fmt: skip
+
+
+def half_table(row: AuditRow) -> str:
+    """A program that passes about half of the tests; "" if there are too few."""
+    name, some = cases(row.columns)
+    values = [case for case in some if repr(case.expected) != repr(some[0].expected)] or some
+    return table(name or name_of(row), values[: len(some) // 2]) if len(some) > 1 else ""
+
+
+def variants(row: AuditRow, surface: Surface, pays_partly: bool) -> Iterator[Probe]:
+    """Programs whose verdict is certain, by the tests of their row.
+
+    `pays_partly`: the target pays shares of the tests, so only what fails most of them is wrong.
+    """
+    tests = references(row.columns, name_of(row))[:_TESTS]
+    if not tests or passed_share(row.gold, tests) != 1.0:
+        return
+    for kind, program in [*_right(row), *_wrong(row)]:
+        share = passed_share(program, tests)
+        if share is None:
+            continue
+        if share == 1.0 and kind == "same program":
+            yield Probe(kind, row, surface(program), ACCEPT)
+        if share < (0.5 if pays_partly else 1.0) and kind == "wrong program":
+            yield Probe(kind, row, surface(program), REFUSE)
+
+
+def _wrong(row: AuditRow) -> Iterator[tuple[str, str]]:
+    kind, name = "wrong program", name_of(row)
+    for mutant in some_mutants("python", row.gold, _MUTANTS, str(row.index)):
+        yield kind, mutant.code
+    name_of_cases, some = cases(row.columns)
+    if len(some) > 2:
+        for part in (some[1:], some[:-1], some[::2], some[:2]):
+            yield kind, table(name_of_cases or name, part)
+    if name:
+        for result in _RESULTS:
+            yield kind, _wrapped(row.gold, name, result)
+    else:
+        for text in _PRINTED:
+            yield kind, _printing(row.gold, text)
+
+
+def _wrapped(code: str, name: str, result: str) -> str:
+    """The program with its result changed: `result` is an expression of x."""
+    return (
+        f"{code}\n_original = {name}\n"
+        f"def {name}(*args, **kwargs):\n"
+        f"    x = _original(*args, **kwargs)\n    return {result}\n"
+    )
+
+
+def _printing(code: str, result: str) -> str:
+    """The script with its output changed: `result` is an expression of text."""
+    return (
+        "import contextlib, io\n_out = io.StringIO()\nwith contextlib.redirect_stdout(_out):\n"
+        f"    exec({code!r}, {{'__name__': '__main__'}})\n"
+        f"text = _out.getvalue()\nprint({result}, end='')\n"
+    )
+
+
+def _right(row: AuditRow) -> Iterator[tuple[str, str]]:
+    kind, name, code = "same program", name_of(row), row.gold.strip("\n")
+    yield kind, f"# a comment\n{code}\n\n# the end"
+    yield kind, f"import math\n\n{code}"
+    yield kind, f"def helper(*args):\n    return 0\n\n{code}"
+    yield kind, f'"""Solves the task: it\'s \u201ctested\u201d, 100 %."""\n{code}'
+    if not name:
+        inside = textwrap.indent(code, "    ")
+        yield kind, f"def main():\n{inside}\n\n\nmain()"
+        yield kind, f"def main():\n{inside}\n\n\nif __name__ == '__main__':\n    main()"
+        yield kind, f"import sys\n{code}\nsys.exit(0)"
+        return
+    yield kind, f"{code}\n\nif __name__ == '__main__':\n    print({name!r})"
+    yield kind, f"{code}\n\nprint('an example follows')\n"
+    yield (
+        kind,
+        f"import functools\nimport math as m\n\nONE = m.floor(1.5)\n\n{code}\n\n"
+        f"_solve = {name}\n\n\ndef _checked(args, kwargs):\n    assert ONE == 1\n"
+        f"    return _solve(*args, **kwargs)\n\n\n@functools.wraps(_solve)\n"
+        f"def {name}(*args, **kwargs):\n    return _checked(args, kwargs)\n",
+    )
+    yield (
+        kind,
+        f"class Solver:\n    def run(self, *args, **kwargs):\n"
+        f"{textwrap.indent(code, ' ' * 8)}\n        return {name}(*args, **kwargs)\n\n\n"
+        f"def {name}(*args, **kwargs):\n    return Solver().run(*args, **kwargs)\n",
+    )
