@@ -67,8 +67,9 @@ def load_dataset(source: str | Path) -> pd.DataFrame:
         raise NoColumn(PROMPT_COLUMNS[0], read[0])
     names = list(columns or DATASET_COLUMNS)
     frame = pd.DataFrame({name: [row.get(name) for row in read] for name in names}, dtype=object)
-    numbers = {name: pd.to_numeric(frame[name], "coerce") for name in _NUMBERS if name in names}
-    return frame.assign(**numbers)
+    for name in [name for name in _NUMBERS if name in names]:
+        frame[name] = pd.to_numeric(frame[name], "coerce")
+    return frame
 
 
 def dataset_file(out_dir: str | Path) -> Path:
