@@ -1,22 +1,28 @@
 """The audit on a corpus of graders with planted defects, and of sound ones.
 
-    python -m benchmarks.audit CORPUS [--only PART] [--findings]
+    python -m benchmarks.audit [CORPUS] [--part open|apart] [--only NAME] [--findings]
 
-CORPUS has for each grader NAME.py, NAME.jsonl with its rows, and NAME.json: `target` (the kind),
-`function`, `sound`, and for one that is not sound `defects`, each with its `severity`. A defect
-counts as found if the audit reports a finding of its severity; a sound grader with a finding is
-accused.
+CORPUS is a folder with NAME.py, NAME.jsonl (its rows) and NAME.json for each grader: `target` (the
+kind), `function`, `sound`, and for one that is not sound `defects`, each with its `severity`. By
+default it is `benchmarks/audit_corpus.zip`. A defect counts as found if the audit reports a finding
+of its severity: a gold that is refused is a false reject and a silent zero, since they look the
+same from outside. A sound grader with a finding is accused. A third of the graders, chosen by the
+hash of their names, is kept apart while probes are written: `--part apart`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import platform
 import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,14 +32,18 @@ from infinite_rl.audit import Report, Settings, audit, audit_rows, replay
 from infinite_rl.errors import InfiniteRLError
 
 _KINDS = ("plain", "trl", "verl", "verifiers", "nemo_gym", "openrlhf", "lm_eval", "lighteval")
+_CORPUS = Path(__file__).with_name("audit_corpus.zip")
+_ALSO = {"gold refused": {"false reject"}}
 
 
-def graders(folder: Path, only: str) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+def graders(folder: Path, only: str, part: str) -> Iterator[tuple[Path, Mapping[str, Any]]]:
     """The graders of a corpus with their descriptions."""
-    for path in sorted(folder.glob("*.json")):
+    for path in sorted(folder.rglob("*.json")):
         value = json.loads(path.read_text("utf-8"))
-        if only in path.stem and isinstance(value, Mapping) and "function" in value:
-            yield path, value
+        is_apart = zlib.crc32(path.stem.encode()) % 3 == 0
+        if part == ("apart" if is_apart else "open") or not part:
+            if only in path.stem and isinstance(value, Mapping) and "function" in value:
+                yield path, value
 
 
 @contextmanager
@@ -74,44 +84,52 @@ def count_replayed(report: Report) -> int:
 def main() -> None:
     """Audit the corpus and print a line a grader, then the totals."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.audit", description=__doc__)
-    parser.add_argument("corpus", type=Path)
+    parser.add_argument("corpus", type=Path, nargs="?", default=_CORPUS)
+    parser.add_argument("--part", choices=("", "open", "apart"), default="")
     parser.add_argument("--only", default="", help="a part of the graders' names")
     parser.add_argument("--findings", action="store_true", help="print each finding")
     args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = args.corpus
+        if corpus.is_file():
+            zipfile.ZipFile(corpus).extractall(folder)
+            corpus = Path(folder)
+        print(f"{platform.machine()}, Python {platform.python_version()}")
+        _measure(list(graders(corpus, args.only, args.part)), args.findings)
+
+
+def _measure(some: list[tuple[Path, Mapping[str, Any]]], shows_findings: bool) -> None:
     seconds, accused, sound, planted, detected = [], [], 0, 0, 0
     witnesses = shown = 0
-    for path, about in graders(args.corpus, args.only):
+    for path, about in some:
         started = time.monotonic()
         try:
             report, replayed = audited(path, about)
         except InfiniteRLError as error:
-            print(f"{path.stem}: {error}", flush=True)
             report, replayed = Report(str(path), about["target"], 0, note=str(error)), 0
         seconds.append(report.seconds or time.monotonic() - started)
         severities = {finding.about.severity for finding in report.findings}
+        severities |= {each for f in report.findings for each in _ALSO.get(f.kind, ())}
         witnesses += len(report.findings)
         shown += replayed
-        wanted = [each["severity"].replace("_", " ") for each in about.get("defects", ())]
-        missed = [
-            each["class"]
-            for each, severity in zip(about.get("defects", ()), wanted, strict=True)
-            if severity not in severities
-        ]
+        defects = about.get("defects", ())
+        missed = [each for each in defects if each["severity"] not in severities]
         sound += bool(about["sound"])
         if about["sound"] and report.findings:
             accused.append(path.stem)
-        planted, detected = planted + len(wanted), detected + len(wanted) - len(missed)
-        state = "sound" if about["sound"] else f"{len(wanted) - len(missed)}/{len(wanted)}"
+        planted, detected = planted + len(defects), detected + len(defects) - len(missed)
+        state = "sound" if about["sound"] else f"{len(defects) - len(missed)}/{len(defects)}"
         print(
             f"{path.stem:32} {state:6} {seconds[-1]:6.1f} s  "
             f"{', '.join(sorted(finding.kind for finding in report.findings)) or '-'}"
-            + (f"  MISSED {', '.join(missed)}" if missed else "")
+            + "".join(f"  MISSED {each['severity']}: {each['id']}" for each in missed)
             + (f"  ({report.note})" if report.note else ""),
             flush=True,
         )
-        for finding in report.findings if args.findings else ():
+        for finding in report.findings if shows_findings else ():
             text = finding.witness.pairs[0][1]
             print(f"    {finding.kind}: {text[-200:]!r} -> {finding.reply}", flush=True)
+    print(f"graders: {len(some)}")
     print(f"defects found: {detected} of {planted}")
     print(f"sound graders accused: {len(accused)} of {sound} {' '.join(accused)}")
     print(f"witnesses that replay: {shown} of {witnesses}")
