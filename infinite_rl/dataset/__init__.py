@@ -66,7 +66,8 @@ def load_dataset(source: str | Path) -> pd.DataFrame:
     if read and not columns.keys() & PROMPT_COLUMNS:
         raise NoColumn(PROMPT_COLUMNS[0], read[0])
     names = list(columns or DATASET_COLUMNS)
-    frame = pd.DataFrame({name: [row.get(name) for row in read] for name in names}, dtype=object)
+    cells = {name: [row.get(name) for row in read] for name in names}
+    frame: pd.DataFrame = pd.DataFrame(cells, dtype=object)
     for name in [name for name in _NUMBERS if name in names]:
         frame[name] = pd.to_numeric(frame[name], "coerce")
     return frame
