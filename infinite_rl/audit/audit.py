@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections import defaultdict
@@ -28,8 +29,8 @@ from .probes import (
     text,
     variants,
 )
-from .process import Reply
-from .rows import CODE, NUMBER, TEXT, WHOLE, AuditRow
+from .process import MESSAGES, Reply
+from .rows import CODE, LIST, NUMBER, TEXT, WHOLE, AuditRow
 from .surfaces import Surface, in_turn, surfaces, without_work
 from .targets import Settings, Target, Witness, failed
 
@@ -56,6 +57,8 @@ _OF_SPELLING = re.compile(
 _OF_TOLERANCE = re.compile(
     r"toleran|close|within|approx|round|similar|fuzzy|near|ratio|error", re.I
 )
+# A reward that says that it reads the first answer may pay it though another follows.
+_OF_FIRST = re.compile(r"\bfirst\b|\bopening\b|begins with|starts with|leading", re.I)
 # A reward that says that the answer may stand anywhere pays it beside others.
 _OF_ANY = re.compile(
     r"contain|includ|mention|anywhere|any of|overlap|similar|recall|share|fraction of|f1\b", re.I
@@ -123,6 +126,9 @@ class _Audit:
     def __init__(self, target: Target, rows: Sequence[AuditRow], limits: Limits, wrap: str) -> None:
         self.target, self.rows, self.limits, self.wrap = target, rows, limits, wrap
         self.started = time.monotonic()
+        if _OF_TOLERANCE.search(f"{target.about.name} {target.about.text}"):
+            self.rows = [replace(row, tolerant=True) for row in rows]
+        self.is_graded = False  # wrong answers earn more the nearer they are
         self.result = Report(target.spec, target.kind, len(rows))
         self.forms: list[Surface] = []
         self.tried_forms: list[Surface] = []
@@ -134,13 +140,17 @@ class _Audit:
         """Learn, probe, minimize and count."""
         report = self.result
         probed = spread([row for row in self.rows if row.gold or row.response], self.limits.rows)
+        if any(row.others for row in probed):
+            self.tried_forms = surfaces(probed[0], self.target.about.source, self.wrap)
+            probed = list(self._as_lists(probed))
         if probed and self._learn(probed):
             self._golds(probed)
             self._probes([row for row in probed if row.gold])
             self._function(probed)
         elif not report.note and not self._prompts(probed):
+            self._unlearned(probed)
             report.note = (
-                "no form of a right answer was paid, so nothing is certain: state the form with "
+                "no form of a right answer was paid, so no verdict is certain: state the form with "
                 "--wrap 'TEXT {answer} TEXT', or give the rows a column response"
             )
         report.findings = ordered([*report.findings, *self._findings()])
@@ -176,6 +186,19 @@ class _Audit:
 
     # --- controls --------------------------------------------------------------------------------
 
+    def _as_lists(self, rows: Sequence[AuditRow]) -> Sequence[AuditRow]:
+        """Rows whose members are all required, if the target pays them together and not alone."""
+        listed = [
+            replace(row, kind=LIST, gold=", ".join([row.gold, *row.others]), others=())
+            for row in rows
+        ]
+        for form in [*self.tried_forms, Surface("alone", "{}")]:
+            pairs = [(row, form(row.gold)) for row in [*rows, *listed]]
+            earned = [reply.reward or 0.0 for reply in self.target.judge(pairs)]
+            if sum(earned[len(rows) :]) > sum(earned[: len(rows)]):
+                return listed
+        return rows
+
     def _learn(self, rows: Sequence[AuditRow]) -> bool:
         """Set the forms in which golds are paid, what they earn, and what wrong answers earn."""
         first = [row for row in rows if row.gold][:_LEARNED] or rows[:_LEARNED]
@@ -205,6 +228,7 @@ class _Audit:
         if full - floor < 1e-9 or self._is_indifferent(first, forms[best]):
             return self._constant(full)
         self.result.full, self.result.floor = full, floor
+        self.is_graded = self._grades(first, forms[best])
         self.result.surface = forms[best]
         paid = [at for at in order if means[at] >= means[best] - 0.25 * (full - floor)]
         self.forms = self._different([forms[at] for at in paid])
@@ -216,6 +240,15 @@ class _Audit:
         earned = [reply.reward for reply in self.target.judge(pairs) if reply.reward is not None]
         lowest = min(earned, default=low)
         return lowest if lowest < full - 1e-9 else min(low, full)
+
+    def _grades(self, rows: Sequence[AuditRow], form: Surface) -> bool:
+        """Whether wrong answers earn at least two different parts of the full reward."""
+        plain = [replace(row, tolerant=False) for row in rows]
+        pairs = [(row, form(text)) for row in plain for text in answers.wrong_texts(row)]
+        step = (self.result.full - self.result.floor) / 100
+        low, high = self.result.floor + step, self.result.full
+        rewards = [reply.reward for reply in self.target.judge(pairs) if reply.reward is not None]
+        return len({round(each, 6) for each in rewards if low < each < high - 1e-9}) > 1
 
     def _is_indifferent(self, rows: Sequence[AuditRow], form: Surface) -> bool:
         """Whether right and wrong answers of the same length always earn the same."""
@@ -263,10 +296,28 @@ class _Audit:
         self._run([Probe("gold refused", row, form(row.gold), ACCEPT) for row in golds])
         if len(golds) - len(self.failures["gold refused"]) < 2:
             self.failures.pop("gold refused")  # the form was not learned for most rows
+        for row in rows:
+            others = [Probe("other gold refused", row, form(text), ACCEPT) for text in row.others]
+            replies = self.target.judge([(row, probe.completion) for probe in others])
+            if any((reply.reward or 0.0) >= self.result.threshold for reply in replies):
+                self._run(others)
         own = [row for row in rows if row.response and row.gold and row.gold in row.response]
         self._run([Probe("response refused", row, row.response, ACCEPT) for row in own])
         if len(self.failures["response refused"]) > len(own) / 2:
             self.failures.pop("response refused")
+
+    def _unlearned(self, rows: Sequence[AuditRow]) -> None:
+        """What is certain though no answer is paid: texts to survive, and equal calls."""
+        if not self.tried_forms or not rows:
+            return
+        source = self.target.about.source
+        named = [form for form in self.tried_forms if form.text.partition("{}")[0][-12:] in source]
+        self.forms = list(dict.fromkeys([*named, self.tried_forms[0], Surface("alone", "{}")]))[:5]
+        for form in self.forms:
+            self._run(list(text.hostile(rows[0], form)))
+            self._run_apart(list(text.expensive(rows[0], form)))
+        self._huge(rows[0])
+        self._function(rows)
 
     # --- probes ----------------------------------------------------------------------------------
 
@@ -275,7 +326,6 @@ class _Audit:
         rows = [row for row in rows if row.index not in refused]
         self._programs([row for row in rows if row.kind == CODE])
         rows, about = [row for row in rows if row.kind != CODE], self.target.about
-        tolerant = bool(_OF_TOLERANCE.search(f"{about.name} {about.text}"))
         if rows and rows[0].kind != WHOLE:
             texts = answers.lengths(rows[0], self.forms[0])
             pairs = [(rows[0].sent(), each) for each in texts]
@@ -295,16 +345,20 @@ class _Audit:
                 continue
             for form in self.forms:
                 probes = [*text.nothing(row, form)]
-                probes += answers.wrong(row, form, about.source, tolerant)
+                probes += answers.wrong(row, form, about.source)
                 self._run([*probes, *answers.several(row, form), *answers.right(row, form)])
+                if not _OF_FIRST.search(about.text):
+                    self._run(list(answers.retracted(row, form)))
             if number < _LEARNED and not _OF_ANY.search(about.doc):
                 pairs = [(row.sent(), each) for each in answers.either_order(row, self.forms[0])]
                 if pairs:
-                    self._show(Witness("either order", NOT_ALL, pairs, self.result.threshold))
+                    self._show(Witness("either order", NOT_ALL, pairs, self._threshold(REFUSE)))
             if number < 2:
                 self._run(list(text.hostile(row, self.forms[0])))
                 self._run_apart([*text.expensive(row, self.forms[0])])
                 self._executed(row)
+            if number == 0 and self._reads_messages(row):
+                self._run(list(text.messages(row, self.forms[0])))
         if rows:
             self._spellings(rows)
             self._huge(rows[0])
@@ -332,6 +386,14 @@ class _Audit:
         step = (self.result.full - self.result.floor) / 100
         low, high = self.result.floor + step, self.result.full - step
         return not half or reply.reward is not None and low < reply.reward < high
+
+    def _reads_messages(self, row: AuditRow) -> bool:
+        """Whether the target pays the gold in a chat message."""
+        if self.target.chat or self.target.kind not in ("trl", "verifiers"):
+            return self.target.chat
+        chat = [{"role": "assistant", "content": self.forms[0](row.gold)}]
+        [reply] = self.target.judge([(row, MESSAGES + json.dumps(chat))])
+        return reply.reward is not None and reply.reward >= self.result.threshold
 
     def _show(self, witness: Witness) -> None:
         """Note a witness of several calls if it shows its finding."""
@@ -397,12 +459,21 @@ class _Audit:
     def _take(self, probe: Probe, reply: Reply) -> None:
         self.tried[probe.kind].append(probe.row.index)
         pairs = [(probe.row.sent(), probe.completion)]
-        witness = Witness(probe.kind, probe.expect, pairs, self.result.threshold)
+        witness = Witness(probe.kind, probe.expect, pairs, self._threshold(probe.expect))
         if kind := failed(reply, witness):
             self.hangs += kind == "hang"
             self.failures[kind].append((probe, replace(witness, kind=kind), reply))
             if kind != probe.kind:
                 self.tried[kind].append(probe.row.index)
+
+    def _threshold(self, expect: str) -> float:
+        """The reward from which a completion is paid: if wrong answers are graded, the full one."""
+        full, floor = self.result.full, self.result.floor
+        return (
+            full - (full - floor) / 1000
+            if self.is_graded and expect == REFUSE
+            else self.result.threshold
+        )
 
     def _executed(self, row: AuditRow) -> None:
         for probe in answers.executed(row, self.forms[0]):

@@ -31,6 +31,7 @@ from contextlib import suppress
 from typing import Any
 
 _SOURCE_CHARS = 200_000
+_MESSAGES = "\x00messages:"  # as MESSAGES of process.py
 _SOAK_S = 3.0  # for many calls
 _MANY_ROUNDS = 400
 _GROWTH_CALLS = 700  # a third of the calls
@@ -120,6 +121,8 @@ def _trl(fn: Any, rows: list[Any], completions: list[str], chat: bool) -> list[A
 
 
 def _message(text: str, chat: bool) -> Any:
+    if text.startswith(_MESSAGES):
+        return json.loads(text[len(_MESSAGES) :])
     return [{"role": "assistant", "content": text}] if chat else text
 
 

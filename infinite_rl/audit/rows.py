@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from ..dataset.rows import Source, read_some
@@ -13,11 +14,13 @@ from ..errors import UsageError
 from .programs import program_of
 
 CHOICE, NUMBER, MATHS, TEXT, CODE, OTHER = "choice", "number", "maths", "text", "code", "other"
+DATE, LIST = "date", "list"  # a day in the form of ISO 8601; members that are all required
 WHOLE = "whole"  # no answer can be read from the gold: the row's own response stands for it
 _GOLD = (
     "answer", "ground_truth", "gold", "target", "final_answer", "label", "reference", "expected",
     "solution", "tests", "test", "test_list", "test_cases", "cases",
 )  # fmt: skip
+_NESTED = ("target", "answer", "ground_truth", "value", "gold", "text", "aliases")
 _PROMPTS = ("prompt", "question", "problem", "query", "instruction", "input")
 _RESPONSES = ("response", "completion", "gold_response", "reference_response")
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|[-+]?\.\d+", re.ASCII)
@@ -26,7 +29,11 @@ _MOST_TEXT = 200  # characters of a gold that is an answer
 
 @dataclass(frozen=True)
 class AuditRow:
-    """A row as it is sent to a target; `gold` is the answer as a text, "" if it has none."""
+    """A row as it is sent to a target; `gold` is the answer as a text, "" if it has none.
+
+    `others` are further texts of a gold that lists several. A `tolerant` row needs wrong answers
+    that are far from the gold.
+    """
 
     index: int
     kind: str
@@ -35,6 +42,13 @@ class AuditRow:
     gold: str
     response: str
     columns: Mapping[str, Any]
+    others: Sequence[str] = ()
+    tolerant: bool = False
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The columns, with those of nested records beside them."""
+        return _fields(self.columns)
 
     def sent(self) -> dict[str, Any]:
         """The row for the process of the target."""
@@ -55,10 +69,10 @@ def audit_rows(source: Source, answer: str = "", most: int = 0) -> Iterator[Audi
 
 def audit_row(index: int, columns: Mapping[str, Any], answer: str = "") -> AuditRow:
     """One row. Raises UsageError if it has no gold."""
+    fields = _fields(columns)
     value = columns.get(answer) if answer else _first(columns, _GOLD)
-    nested = columns.get("reward_model")
-    if value is None and isinstance(nested, Mapping):
-        value = nested.get("ground_truth")
+    if value is None:
+        value = _first(fields, _GOLD)
     if value is None:
         raise UsageError(
             f"row {index} has no gold: name its column with --answer "
@@ -66,14 +80,20 @@ def audit_row(index: int, columns: Mapping[str, Any], answer: str = "") -> Audit
         )
     prompt = _text_of_prompt(_first(columns, _PROMPTS))
     response = _first(columns, _RESPONSES)
-    gold = _gold_text(value)
-    kind = _kind(columns, gold)
+    gold, *others = _gold_texts(value)
+    kind = _kind(fields, gold)
     if kind == CODE:
-        gold = program_of(columns)
+        gold = program_of(fields)
     response = response if isinstance(response, str) else ""
     if response and (not gold or kind == OTHER and gold not in response):
         kind, gold = WHOLE, response
-    return AuditRow(index, kind, prompt, value, gold, response, columns)
+    tolerant = any("tol" in str(name).lower() for name in fields)
+    return AuditRow(index, kind, prompt, value, gold, response, columns, others, tolerant)
+
+
+def _fields(columns: Mapping[str, Any]) -> dict[str, Any]:
+    nested = [each for each in columns.values() if isinstance(each, Mapping)]
+    return {**{name: each[name] for each in nested for name in each}, **columns}
 
 
 def _first(columns: Mapping[str, Any], names: Sequence[str]) -> Any:
@@ -85,6 +105,14 @@ def _text_of_prompt(prompt: Any) -> str:
         parts = [str(each.get("content", "")) for each in prompt if isinstance(each, Mapping)]
         return "\n".join(parts)
     return prompt if isinstance(prompt, str) else ""
+
+
+def _gold_texts(value: Any) -> list[str]:
+    """The text of a gold, and those of its other spellings if it lists several."""
+    if isinstance(value, Mapping):
+        value = next((value[name] for name in _NESTED if value.get(name)), None)
+    texts = [_gold_text(each) for each in value] if isinstance(value, list | tuple) else []
+    return texts if texts and all(texts) else [_gold_text(value)]
 
 
 def _gold_text(value: Any) -> str:
@@ -109,9 +137,19 @@ def _kind(columns: Mapping[str, Any], gold: str) -> str:
         return CHOICE
     if _NUMBER.fullmatch(gold):
         return NUMBER
+    if day(gold):
+        return DATE
     if gold[0] in "{[" and _is_json(gold):
         return OTHER
     return MATHS if _is_maths(gold) else TEXT
+
+
+def day(text: str) -> date | None:
+    """The day that a text of the form 2001-12-31 names."""
+    try:
+        return date.fromisoformat(text) if re.fullmatch(r"\d{4}-\d\d-\d\d", text) else None
+    except ValueError:
+        return None
 
 
 def _is_json(text: str) -> bool:

@@ -79,6 +79,7 @@ KINDS: Mapping[str, Kind] = {
     "executed": Kind(EXPLOITABLE, "code in the completion is executed", _PARSE),
     "several answers": Kind(EXPLOITABLE, "one right answer among several is enough", _LAST),
     "hedge": Kind(EXPLOITABLE, "an answer that names alternatives is paid", _LAST),
+    "retracted": Kind(EXPLOITABLE, "an answer that is taken back is paid", _LAST),
     "either order": Kind(
         EXPLOITABLE, "a right and a wrong answer are paid in either order", _LAST
     ),
@@ -89,6 +90,9 @@ KINDS: Mapping[str, Kind] = {
     "ignores the gold": Kind(EXPLOITABLE, "right and wrong answers earn the same", _COMPARE),
     "gold refused": Kind(
         SILENT_ZERO, "the gold itself is refused", "Normalize the gold; report what cannot be read."
+    ),
+    "other gold refused": Kind(
+        FALSE_REJECT, "of a row's golds one is paid and another refused", _VALUES
     ),
     "response refused": Kind(
         FALSE_REJECT, "the row's own response is refused", "See why these rows fail."

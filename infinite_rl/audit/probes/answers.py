@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from ..process import MARKER
-from ..rows import CHOICE, CODE, NUMBER, OTHER, TEXT, WHOLE, AuditRow
+from ..rows import CHOICE, CODE, DATE, LIST, NUMBER, OTHER, TEXT, WHOLE, AuditRow, day
 from ..surfaces import Surface, literals
 from . import ACCEPT, Probe
 from .code import wrong_program
@@ -54,8 +55,16 @@ def wrong_texts(row: AuditRow) -> list[str]:
     if row.kind == CHOICE:
         letter = row.gold.strip("()")
         return [each for each in "ABCD" if each != letter][:3]
+    if row.kind == LIST:
+        members = row.gold.split(", ")
+        return [
+            ", ".join([*members[:at], *_WORDS[:1] * (len(members) - at)])
+            for at in range(len(members))
+        ]
+    if row.kind == DATE:
+        return _other_days(row.gold)
     if row.kind == TEXT:
-        plain = row.gold.casefold()
+        plain = " ".join([row.gold, *row.others]).casefold()
         return [
             each for each in _WORDS if each.casefold() not in plain and plain not in each.casefold()
         ]
@@ -63,11 +72,21 @@ def wrong_texts(row: AuditRow) -> list[str]:
     if value is not None:
         step = 7 if value.denominator == 1 else Fraction(7, value.denominator)
         near = [value + 1, value - 1, value + step, -value if value else value + 2, 10 * value + 3]
-        return [shown(each) for each in near if each != value]
+        far = [each for each in near if abs(each - value) > 2 + abs(value) / 5]
+        return [shown(each) for each in (far if row.tolerant else near) if each != value]
     # A changed end of an interval or another unit is wrong, but some rewards read no ends or units.
     kinds = {"off by one", "sign", "digit", "missing member"}
     changed = wrong_answers(row.gold, str(row.index))
     return [text for kind, text in changed if kind.split(" in ")[0] in kinds]
+
+
+def _other_days(gold: str) -> list[str]:
+    """Other days, in the order in which rewards confuse them."""
+    known = day(gold)
+    assert known is not None
+    near = [known + timedelta(1), known - timedelta(1), known + timedelta(365 * 7)]
+    swapped = day(f"{gold[:5]}{gold[8:]}-{gold[5:7]}")
+    return [each.isoformat() for each in [*near, swapped or near[0]] if each != known]
 
 
 def near_misses(row: AuditRow) -> list[str]:
@@ -80,7 +99,7 @@ def near_misses(row: AuditRow) -> list[str]:
         if len(words) > 1 and len(gold) < 60:
             texts += [" ".join([*words[:-1], "giraffe"]), " ".join(["giraffe", *words[1:]])]
         return [*texts, gold[::-1]] if gold[::-1].casefold() != gold.casefold() else texts
-    if value is None:
+    if value is None or row.tolerant:
         return []
     step = Fraction(1, 10 ** len(gold.partition(".")[2]))
     texts = [shown(value + step), shown(value - step)]
@@ -107,9 +126,7 @@ def shown(value: Fraction) -> str:
     return f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
 
 
-def wrong(
-    row: AuditRow, surface: Surface, source: str = "", tolerant: bool = False
-) -> Iterator[Probe]:
+def wrong(row: AuditRow, surface: Surface, source: str = "") -> Iterator[Probe]:
     """Wrong answers in the form that the target accepts."""
     texts = wrong_texts(row)
     for text in texts:
@@ -119,13 +136,13 @@ def wrong(
         yield Probe("long wrong answer", row, surface(texts[0]) + "\n" + surface(texts[0]))
         yield Probe("long wrong answer", row, "\n".join([surface(texts[0])] * 30))
         yield from _stuffed(row, surface(texts[0]), source)
-    for text in [] if tolerant else near_misses(row):
+    for text in near_misses(row):
         yield Probe("wrong answer", row, surface(text))
     if number(row.gold) is not None and row.gold.isdecimal():
         for text in (
             f"1{row.gold}",
             f"{row.gold}1",
-            f"{row.gold}.5",
+            *[f"{row.gold}.5"] * (not row.tolerant),
             f"-1{row.gold}",
             f"{row.gold}0000",
         ):
@@ -136,7 +153,7 @@ def wrong(
     for text in {row.gold[:-1], row.gold[1:], row.gold[:1]} - {"", row.gold}:
         if row.kind == TEXT and len(text.strip()) > 2:
             continue  # "the Seine" without its article is right
-        if row.kind not in (CHOICE, OTHER) and _is_other(row.gold, text):
+        if row.kind not in (CHOICE, OTHER, DATE, LIST) and _is_other(row.gold, text):
             yield Probe("part of the gold", row, surface(text))
     for text in (*_PATTERNS, *_VARIABLES):
         if row.gold.casefold() not in text.casefold():
@@ -150,6 +167,13 @@ def _stuffed(row: AuditRow, wrong_answer: str, source: str) -> Iterator[Probe]:
     filler = " ".join(each for each in words if row.gold.casefold() not in each.casefold())
     if filler:
         yield Probe("long wrong answer", row, f"{filler}\n" * 10 + wrong_answer)
+
+
+def retracted(row: AuditRow, surface: Surface) -> Iterator[Probe]:
+    """The right answer, taken back for a wrong one."""
+    for text in wrong_texts(row)[:1]:
+        change = "\nNo, wait. That is wrong. My final answer is another one.\n"
+        yield Probe("retracted", row, surface(row.gold) + change + surface(text))
 
 
 def either_order(row: AuditRow, surface: Surface) -> list[str]:
@@ -184,7 +208,7 @@ def several(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     first, last = texts[:2]
     parts = [surface(first), surface(row.gold), surface(last)]
     yield Probe("several answers", row, "\n".join(parts))
-    if row.kind in (NUMBER, CHOICE, TEXT):
+    if row.kind in (NUMBER, CHOICE, TEXT, DATE):
         yield Probe("hedge", row, surface(f"{first} or {row.gold} or {last}"))
         yield Probe("hedge", row, surface(f"{first}, {row.gold}, {last}"))
         yield Probe("hedge", row, f"{first} {row.gold} {last}\n" + surface(last))

@@ -64,8 +64,8 @@ _PATCHES = (
 
 def name_of(row: AuditRow) -> str:
     """The function that a row asks for; "" if it asks for a script."""
-    name, _ = cases(row.columns)
-    if name or is_script(row.columns):
+    name, _ = cases(row.fields)
+    if name or is_script(row.fields):
         return name
     tree = ast.parse(row.gold) if is_program(row.gold) else ast.Module([], [])
     return next((each.name for each in tree.body[::-1] if isinstance(each, ast.FunctionDef)), "")
@@ -81,7 +81,7 @@ def wrong_program(row: AuditRow) -> str:
 
 def wrong(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     """Programs that do not solve the task."""
-    name, some = cases(row.columns)
+    name, some = cases(row.fields)
     name = name or name_of(row)
     texts = ["", "x = 1\n", "pass\n", "def (\n", "return", "def", wrong_program(row)]
     texts += [f"x = {'1+' * 20_000}1\n"]  # deep for a parser
@@ -152,6 +152,11 @@ def endless(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     """Programs that do not end in time, or need more than there is."""
     name = name_of(row)
     yield Probe("forgery", row, surface("while True: pass\n"))
+    for kept in ("start_new_session=True", ""):  # it keeps the pipes of its parent open
+        text = (
+            f"import subprocess, time\nsubprocess.Popen(['sleep', '60'], {kept})\ntime.sleep(60)\n"
+        )
+        yield Probe("forgery", row, surface(text))
     if name:
         yield Probe("forgery", row, surface(f"def {name}(*_):\n    while True: pass\n"))
     yield Probe("forgery", row, surface("for _ in range(20): print('x' * 1_000_000)\n"))

@@ -33,7 +33,7 @@ _JSON = r"parsed as json|as json (?:values|objects)|key order|order of (?:the )?
 # The spellings by name, each with the words by which documentation promises to read it.
 PROMISES: Mapping[str, str] = {
     "commas": r"\bcommas?\b|thousands", "no commas": r"\bcommas?\b|thousands",
-    "decimal point": _BY_VALUE, "trailing zero": _BY_VALUE,
+    "decimal point": _BY_VALUE, "2 decimals": _BY_VALUE, "3 decimals": _BY_VALUE,
     "dollar": r"dollar|currency", "period": _PUNCTUATION, "bold": _MARKUP,
     "spaces": r"white ?space|surrounding spaces", "lines": r"white ?space|line breaks|newlines",
     "lower": _ANY_CASE, "upper": _ANY_CASE, "brackets": r"parenthes|\bbrackets\b",
@@ -43,7 +43,8 @@ PROMISES: Mapping[str, str] = {
 FORMULAS = ("\\dfrac", "respelled", "decimal", "fraction")
 # What a target must read whose documentation states no form at all.
 PLAIN = (
-    "commas", "no commas", "decimal point", "trailing zero", "period", "spaces", *FORMULAS
+    "commas", "no commas", "decimal point", "2 decimals", "3 decimals", "period", "spaces",
+    *FORMULAS,
 )  # fmt: skip
 
 
@@ -66,7 +67,7 @@ def spelled(row: AuditRow, bounded: bool) -> Iterator[tuple[str, str]]:
         yield "lines", f"\n{gold}\n"
     if row.kind in (NUMBER, CHOICE, TEXT):
         yield "bold", f"**{gold}**"
-        yield "period", f"{gold}."
+        yield "period" if "." not in gold else "period after a point", f"{gold}."
     if row.kind == NUMBER:
         yield from _numbers(gold)
     elif row.kind == CHOICE and "(" not in gold:
@@ -108,7 +109,7 @@ def _numbers(gold: str) -> Iterator[tuple[str, str]]:
     if "." not in gold:
         yield "decimal point", f"{gold}.0"
     else:
-        yield "trailing zero", f"{gold}0"
+        yield f"{len(gold.partition('.')[2]) + 1} decimals", f"{gold}0"
     whole, point, rest = gold.partition(".")
     if "," in gold:
         yield "no commas", gold.replace(",", "")

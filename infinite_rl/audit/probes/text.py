@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
+from ..process import MESSAGES
 from ..rows import CHOICE, CODE, WHOLE, AuditRow
 from ..surfaces import Surface
 from . import SURVIVE, Probe
@@ -56,11 +58,25 @@ def hostile(row: AuditRow, surface: Surface) -> Iterator[Probe]:
         surface("\\frac{1}{0}"), surface("1/0"),
         surface("{" * 50), surface("\\boxed{"), surface("]" * 9 + ")" * 9), surface("nan"),
         surface("1e999"), surface("\\x"), surface("(?P<"), surface("[1, 2"), surface("'\"\\"),
-        surface("None"), surface("9" * 5000), surface("\u2212"), surface("%s %d {0} {x}"),
+        surface("exit()"), surface("__import__('sys').exit(0)"), surface("2001-02-30"),
+        "!!!", "\u4e09",
+        surface("None"), surface("9" * 5000), "9" * 5000, surface("\u2212"),
+        surface("%s %d {0} {x}"),
         "<answer>", "\\boxed{1", "####", "```python\n", "Answer:", "</answer><answer>", "</think>",
     )  # fmt: skip
     for text in texts:
         yield Probe("raises", row, text, SURVIVE)
+
+
+def messages(row: AuditRow, surface: Surface) -> Iterator[Probe]:
+    """Chat messages as tools and trainers write them; a reward of messages must survive them."""
+    last = {"role": "assistant", "content": surface(row.gold)}
+    calls = [{"type": "function", "function": {"name": "search", "arguments": "{}"}}]
+    called = {"role": "assistant", "content": None, "tool_calls": calls}
+    tool = {"role": "tool", "content": "nothing"}
+    for chat in ([], [called], [{"role": "assistant", "content": ""}], [called, tool, last],
+                 [{"role": "assistant"}]):  # fmt: skip
+        yield Probe("raises", row, MESSAGES + json.dumps(chat), SURVIVE)
 
 
 def huge(row: AuditRow, surface: Surface, source: str, size: int) -> Iterator[Probe]:

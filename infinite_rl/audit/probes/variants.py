@@ -36,7 +36,7 @@ _PRINTED = (
 
 def half_table(row: AuditRow) -> str:
     """A program that passes about half of the tests; "" if there are too few."""
-    name, some = cases(row.columns)
+    name, some = cases(row.fields)
     values = [case for case in some if repr(case.expected) != repr(some[0].expected)] or some
     return table(name or name_of(row), values[: len(some) // 2]) if len(some) > 1 else ""
 
@@ -46,7 +46,7 @@ def variants(row: AuditRow, surface: Surface, pays_partly: bool) -> Iterator[Pro
 
     `pays_partly`: the target pays shares of the tests, so only what fails most of them is wrong.
     """
-    tests = references(row.columns, name_of(row))[:_TESTS]
+    tests = references(row.fields, name_of(row))[:_TESTS]
     if not tests or passed_share(row.gold, tests) != 1.0:
         return
     for kind, program in [*_right(row), *_wrong(row)]:
@@ -63,7 +63,7 @@ def _wrong(row: AuditRow) -> Iterator[tuple[str, str]]:
     kind, name = "wrong program", name_of(row)
     for mutant in some_mutants("python", row.gold, _MUTANTS, str(row.index)):
         yield kind, mutant.code
-    name_of_cases, some = cases(row.columns)
+    name_of_cases, some = cases(row.fields)
     if len(some) > 2:
         for part in (some[1:], some[:-1], some[::2], some[:2]):
             yield kind, table(name_of_cases or name, part)
