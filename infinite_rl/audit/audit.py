@@ -64,6 +64,8 @@ _OF_ANY = re.compile(
     r"contain|includ|mention|anywhere|any of|overlap|similar|recall|share|fraction of|f1\b", re.I
 )
 
+_OF_FORM_ALONE = "it judges the form alone, as it says: nothing to audit on rows"
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -143,12 +145,14 @@ class _Audit:
         if any(row.others for row in probed):
             self.tried_forms = surfaces(probed[0], self.target.about.source, self.wrap)
             probed = list(self._as_lists(probed))
-        if probed and self._learn(probed):
+        learned = bool(probed) and self._learn(probed)
+        if learned:
             self._golds(probed)
             self._probes([row for row in probed if row.gold])
             self._function(probed)
-        elif not report.note and not self._prompts(probed):
-            self._unlearned(probed)
+        elif self.rows and report.note != _OF_FORM_ALONE:
+            self._unlearned(probed or self.rows[:_LEARNED])
+        if not learned and not report.note and not self._prompts(probed):
             report.note = (
                 "no form of a right answer was paid, so no verdict is certain: state the form with "
                 "--wrap 'TEXT {answer} TEXT', or give the rows a column response"
@@ -274,7 +278,7 @@ class _Audit:
                 self.result.findings.append(Finding(witness, reply, 1, 1, 1, 1))
             self.result.note = "right and wrong answers earn the same"
         elif full > 0:
-            self.result.note = "it judges the form alone, as it says: nothing to audit on rows"
+            self.result.note = _OF_FORM_ALONE
         return False
 
     @staticmethod
@@ -308,9 +312,8 @@ class _Audit:
 
     def _unlearned(self, rows: Sequence[AuditRow]) -> None:
         """What is certain though no answer is paid: texts to survive, and equal calls."""
-        if not self.tried_forms or not rows:
-            return
         source = self.target.about.source
+        self.tried_forms = self.tried_forms or surfaces(rows[0], source, self.wrap)
         named = [form for form in self.tried_forms if form.text.partition("{}")[0][-12:] in source]
         self.forms = list(dict.fromkeys([*named, self.tried_forms[0], Surface("alone", "{}")]))[:5]
         for form in self.forms:

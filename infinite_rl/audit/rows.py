@@ -14,12 +14,16 @@ from ..errors import UsageError
 from .programs import program_of
 
 CHOICE, NUMBER, MATHS, TEXT, CODE, OTHER = "choice", "number", "maths", "text", "code", "other"
-DATE, LIST = "date", "list"  # a day in the form of ISO 8601; members that are all required
+# A day in the form of ISO 8601; members that are all required; an object or array of JSON.
+DATE, LIST, JSON = "date", "list", "json"
 WHOLE = "whole"  # no answer can be read from the gold: the row's own response stands for it
 _GOLD = (
     "answer", "ground_truth", "gold", "target", "final_answer", "label", "reference", "expected",
     "solution", "tests", "test", "test_list", "test_cases", "cases",
 )  # fmt: skip
+# A column whose name has one of these holds a gold, if no usual one is there.
+_LIKE_GOLD = re.compile(r"answer|expected|gold|truth|target|reference|solution|label", re.I)
+_CHOICES = ("choices", "options")
 _NESTED = ("target", "answer", "ground_truth", "value", "gold", "text", "aliases")
 _PROMPTS = ("prompt", "question", "problem", "query", "instruction", "input")
 _RESPONSES = ("response", "completion", "gold_response", "reference_response")
@@ -68,11 +72,12 @@ def audit_rows(source: Source, answer: str = "", most: int = 0) -> Iterator[Audi
 
 
 def audit_row(index: int, columns: Mapping[str, Any], answer: str = "") -> AuditRow:
-    """One row. Raises UsageError if it has no gold."""
+    """One row. Raises UsageError if it has no column that may hold a gold."""
     fields = _fields(columns)
     value = columns.get(answer) if answer else _first(columns, _GOLD)
-    if value is None:
-        value = _first(fields, _GOLD)
+    if value is None and not answer:
+        named = [name for name in fields if _LIKE_GOLD.search(name)]
+        value = _first(fields, (*_GOLD, *named))
     if value is None:
         raise UsageError(
             f"row {index} has no gold: name its column with --answer "
@@ -80,12 +85,12 @@ def audit_row(index: int, columns: Mapping[str, Any], answer: str = "") -> Audit
         )
     prompt = _text_of_prompt(_first(columns, _PROMPTS))
     response = _first(columns, _RESPONSES)
-    gold, *others = _gold_texts(value)
+    gold, *others = _choice(fields, value) or _gold_texts(value)
     kind = _kind(fields, gold)
     if kind == CODE:
         gold = program_of(fields)
     response = response if isinstance(response, str) else ""
-    if response and (not gold or kind == OTHER and gold not in response):
+    if response and (not gold or kind in (OTHER, JSON) and gold not in response):
         kind, gold = WHOLE, response
     tolerant = any("tol" in str(name).lower() for name in fields)
     return AuditRow(index, kind, prompt, value, gold, response, columns, others, tolerant)
@@ -107,12 +112,27 @@ def _text_of_prompt(prompt: Any) -> str:
     return prompt if isinstance(prompt, str) else ""
 
 
+def _choice(fields: Mapping[str, Any], value: Any) -> list[str]:
+    """The letter of a gold that is the index of a choice; empty if it is none."""
+    choices = _first(fields, _CHOICES)
+    if not isinstance(choices, list) or not isinstance(value, int) or isinstance(value, bool):
+        return []
+    return [chr(ord("A") + value)] if 0 <= value < min(10, len(choices)) else []
+
+
 def _gold_texts(value: Any) -> list[str]:
     """The text of a gold, and those of its other spellings if it lists several."""
     if isinstance(value, Mapping):
-        value = next((value[name] for name in _NESTED if value.get(name)), None)
+        value = next((value[name] for name in _NESTED if value.get(name)), value)
     texts = [_gold_text(each) for each in value] if isinstance(value, list | tuple) else []
-    return texts if texts and all(texts) else [_gold_text(value)]
+    if texts and all(texts):
+        return texts
+    if isinstance(value, Mapping | list):
+        try:
+            value = json.dumps(value)
+        except (TypeError, ValueError):
+            value = ""
+    return [_gold_text(value)]
 
 
 def _gold_text(value: Any) -> str:
@@ -140,7 +160,7 @@ def _kind(columns: Mapping[str, Any], gold: str) -> str:
     if day(gold):
         return DATE
     if gold[0] in "{[" and _is_json(gold):
-        return OTHER
+        return JSON
     return MATHS if _is_maths(gold) else TEXT
 
 

@@ -62,6 +62,7 @@ _LAST = (
     Surface("open sentence", f"{_WORK}\nThe answer is {{}}"),
     Surface("brackets", f"{_WORK}\nThe answer is ({{}})."),
     Surface("json", '{"answer": "{}"}', True),
+    Surface("fenced json", f"{_WORK}\n```json\n{{}}\n```", True),
     Surface("last line", f"{_WORK}\n{{}}"),
     Surface("words and tag", "<think>so it is</think><answer>{}</answer>", True),
     Surface("bare tag", "<answer>{}</answer>", True),

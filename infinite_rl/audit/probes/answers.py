@@ -5,14 +5,18 @@ A wrong answer is surely wrong: its value differs, or it is another letter, or a
 
 from __future__ import annotations
 
+import copy
+import json
 import re
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from itertools import islice
+from typing import Any
 
 from ..process import MARKER
-from ..rows import CHOICE, CODE, DATE, LIST, NUMBER, OTHER, TEXT, WHOLE, AuditRow, day
+from ..rows import CHOICE, CODE, DATE, JSON, LIST, NUMBER, OTHER, TEXT, WHOLE, AuditRow, day
 from ..surfaces import Surface, literals
 from . import ACCEPT, Probe
 from .code import wrong_program
@@ -63,6 +67,8 @@ def wrong_texts(row: AuditRow) -> list[str]:
         ]
     if row.kind == DATE:
         return _other_days(row.gold)
+    if row.kind == JSON:
+        return [json.dumps(each) for each in _changed_values(json.loads(row.gold))]
     if row.kind == TEXT:
         plain = " ".join([row.gold, *row.others]).casefold()
         return [
@@ -78,6 +84,25 @@ def wrong_texts(row: AuditRow) -> list[str]:
     kinds = {"off by one", "sign", "digit", "missing member"}
     changed = wrong_answers(row.gold, str(row.index))
     return [text for kind, text in changed if kind.split(" in ")[0] in kinds]
+
+
+def _changed_values(value: Any) -> Iterator[Any]:
+    """A value of JSON with one part changed, or missing."""
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            for other in islice(_changed_values(value[key]), 2):
+                changed = copy.copy(value)
+                changed[key] = other
+                yield changed
+            rest = copy.copy(value)
+            del rest[key]
+            yield rest
+    elif isinstance(value, bool) or value is None:
+        yield not value
+    elif isinstance(value, int | float):
+        yield from (value + 1, value + 0.5, -value - 1)
+    else:
+        yield from ("giraffe", f"{value}x")
 
 
 def _other_days(gold: str) -> list[str]:
@@ -153,7 +178,7 @@ def wrong(row: AuditRow, surface: Surface, source: str = "") -> Iterator[Probe]:
     for text in {row.gold[:-1], row.gold[1:], row.gold[:1]} - {"", row.gold}:
         if row.kind == TEXT and len(text.strip()) > 2:
             continue  # "the Seine" without its article is right
-        if row.kind not in (CHOICE, OTHER, DATE, LIST) and _is_other(row.gold, text):
+        if row.kind not in (CHOICE, OTHER, DATE, LIST, JSON) and _is_other(row.gold, text):
             yield Probe("part of the gold", row, surface(text))
     for text in (*_PATTERNS, *_VARIABLES):
         if row.gold.casefold() not in text.casefold():

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from ..rows import CHOICE, MATHS, NUMBER, OTHER, TEXT, AuditRow
+from ..rows import CHOICE, JSON, MATHS, NUMBER, TEXT, AuditRow
 from .answers import number
 
 # A sentence with one of these states what is refused, or nothing that holds for all answers.
@@ -60,7 +60,7 @@ def promised(name: str, documentation: str) -> bool:
 def spelled(row: AuditRow, bounded: bool) -> Iterator[tuple[str, str]]:
     """Spellings of a row's gold by name. `bounded`: marks stand on both sides of the answer."""
     gold = row.gold
-    if row.kind not in (NUMBER, CHOICE, TEXT, MATHS, OTHER):
+    if row.kind not in (NUMBER, CHOICE, TEXT, MATHS, JSON):
         return
     if bounded:
         yield "spaces", f"  {gold} "
@@ -82,7 +82,7 @@ def spelled(row: AuditRow, bounded: bool) -> Iterator[tuple[str, str]]:
         yield "math mode", f"${gold}$"
         if " " in gold and not re.search(r"\\[A-Za-z]+ |[A-Za-z] [A-Za-z]|\d \d", gold):
             yield "no spaces", gold.replace(" ", "")
-    elif gold[0] in "{[":
+    elif row.kind == JSON:
         value = json.loads(gold)
         yield "indent", json.dumps(value, indent=2)
         if isinstance(value, dict) and len(value) > 1:
