@@ -36,6 +36,8 @@ def cases(columns: Mapping[str, Any]) -> tuple[str, list[Case]]:
         each = [case for part in parts for case in _cases_in(part)]
         if each:
             return name or next((called for called, _ in each if called), ""), [c for _, c in each]
+    if "inputs" in columns and "outputs" in columns:
+        return name, [case for _, case in _cases_of(columns)]
     return name, []
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..dataset.rows import Source, read_some
 from ..errors import UsageError
-from .programs import program_of
+from .programs import cases, program_of
 
 CHOICE, NUMBER, MATHS, TEXT, CODE, OTHER = "choice", "number", "maths", "text", "code", "other"
 # A day in the form of ISO 8601; members that are all required; an object or array of JSON.
@@ -74,18 +74,21 @@ def audit_rows(source: Source, answer: str = "", most: int = 0) -> Iterator[Audi
 def audit_row(index: int, columns: Mapping[str, Any], answer: str = "") -> AuditRow:
     """One row. Raises UsageError if it has no column that may hold a gold."""
     fields = _fields(columns)
-    value = columns.get(answer) if answer else _first(columns, _GOLD)
-    if value is None and not answer:
-        named = [name for name in fields if _LIKE_GOLD.search(name)]
-        value = _first(fields, (*_GOLD, *named))
-    if value is None:
+    named = [name for name in fields if _LIKE_GOLD.search(name)]
+    names = (answer,) if answer else (*_GOLD, *named)
+    values = [fields[name] for name in names if fields.get(name) is not None]
+    if not values:
         raise UsageError(
             f"row {index} has no gold: name its column with --answer "
             f"(its columns: {', '.join(map(str, columns))})"
         )
+    value = values[0]
     prompt = _text_of_prompt(_first(columns, _PROMPTS))
     response = _first(columns, _RESPONSES)
-    gold, *others = _choice(fields, value) or _gold_texts(value)
+    if response is None and isinstance(value, str) and not _gold_text(value):
+        response = value  # a whole answer, with its reasoning
+    golds = (_choice(fields, each) or _gold_texts(each) for each in values)
+    gold, *others = next((texts for texts in golds if texts[0]), [""])
     kind = _kind(fields, gold)
     if kind == CODE:
         gold = program_of(fields)
@@ -97,7 +100,7 @@ def audit_row(index: int, columns: Mapping[str, Any], answer: str = "") -> Audit
 
 
 def _fields(columns: Mapping[str, Any]) -> dict[str, Any]:
-    nested = [each for each in columns.values() if isinstance(each, Mapping)]
+    nested = [_fields(each) for each in columns.values() if isinstance(each, Mapping)]
     return {**{name: each[name] for each in nested for name in each}, **columns}
 
 
@@ -150,6 +153,8 @@ def _kind(columns: Mapping[str, Any], gold: str) -> str:
         name for name in columns if name in ("tests", "test", "test_cases", "cases", "test_list")
     ]
     if columns.get("language") or tests or columns.get("type") in ("coding", "code"):
+        return CODE
+    if cases(columns)[1] and program_of(columns):
         return CODE
     if not gold:
         return OTHER
