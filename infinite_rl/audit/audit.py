@@ -144,7 +144,8 @@ class _Audit:
         probed = spread([row for row in self.rows if row.gold or row.response], self.limits.rows)
         if any(row.others for row in probed):
             self.tried_forms = surfaces(probed[0], self.target.about.source, self.wrap)
-            probed = list(self._as_lists(probed))
+            self.rows = self._as_lists([row for row in self.rows if row.gold or row.response])
+            probed = spread(self.rows, self.limits.rows)
         learned = bool(probed) and self._learn(probed)
         if learned:
             self._golds(probed)

@@ -11,7 +11,12 @@ from ..targets import Target, Witness
 from . import SAME
 
 # A reward that says that it compares the completions of a batch may depend on the batch.
-_OF_A_BATCH = re.compile(r"batch|group|relative|divers|rank|novel|other completions", re.I)
+_OF_A_BATCH = re.compile(
+    r"group|relative|divers|\brank|novel|other completions|cent(?:re|er)ed|z-score|advantage|"
+    r"normali[sz]\w* (?:by|over|in|within|per|across)|"
+    r"(?:depend\w* on|over|of|in|within|across|per|same|whole|its) (?:a |the |its |each )?batch",
+    re.I,
+)
 # Code that bounds what it keeps: after many calls it may still grow.
 _BOUNDED = re.compile(r"maxsize\s*=\s*\d|lru_cache\(\d|@(?:\w+\.)?lru_cache\s*$|maxlen|popitem|"
                       r"\.clear\(|\.pop\(|weakref", re.M)  # fmt: skip
