@@ -28,7 +28,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from infinite_rl.audit import Report, Settings, audit, audit_rows, replay
+from infinite_rl.audit import Limits, Report, Settings, audit, audit_rows, replay
 from infinite_rl.errors import InfiniteRLError
 
 _KINDS = ("plain", "trl", "verl", "verifiers", "nemo_gym", "openrlhf", "lm_eval", "lighteval")
@@ -41,9 +41,9 @@ def graders(folder: Path, only: str, part: str) -> Iterator[tuple[Path, Mapping[
     for path in sorted(folder.rglob("*.json")):
         value = json.loads(path.read_text("utf-8"))
         is_apart = zlib.crc32(path.stem.encode()) % 3 == 0
-        if part == ("apart" if is_apart else "open") or not part:
-            if only in path.stem and isinstance(value, Mapping) and "function" in value:
-                yield path, value
+        is_chosen = only in path.stem and part in ("", "apart" if is_apart else "open")
+        if is_chosen and isinstance(value, Mapping) and "function" in value:
+            yield path, value
 
 
 @contextmanager
@@ -65,12 +65,12 @@ def target_of(path: Path, about: Mapping[str, Any]) -> Iterator[str]:
         server.kill()
 
 
-def audited(path: Path, about: Mapping[str, Any]) -> tuple[Report, int]:
+def audited(path: Path, about: Mapping[str, Any], limits: Limits) -> tuple[Report, int]:
     """The report on one grader, and how many of its witnesses replay."""
     kind = about["target"] if about["target"] in _KINDS else ""
     rows = list(audit_rows(path.with_suffix(".jsonl")))
     with target_of(path, about) as target:
-        report = audit(target, rows, Settings(kind))
+        report = audit(target, rows, Settings(kind), limits)
         return report, count_replayed(report)
 
 
@@ -86,6 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.audit", description=__doc__)
     parser.add_argument("corpus", type=Path, nargs="?", default=_CORPUS)
     parser.add_argument("--part", choices=("", "open", "apart"), default="")
+    parser.add_argument("--seconds", type=float, default=Limits().seconds, help="of a grader")
     parser.add_argument("--only", default="", help="a part of the graders' names")
     parser.add_argument("--findings", action="store_true", help="print each finding")
     args = parser.parse_args()
@@ -95,16 +96,20 @@ def main() -> None:
             zipfile.ZipFile(corpus).extractall(folder)
             corpus = Path(folder)
         print(f"{platform.machine()}, Python {platform.python_version()}")
-        _measure(list(graders(corpus, args.only, args.part)), args.findings)
+        limits = Limits(args.seconds)
+        _measure(list(graders(corpus, args.only, args.part)), limits, args.findings)
 
 
-def _measure(some: list[tuple[Path, Mapping[str, Any]]], shows_findings: bool) -> None:
+def _measure(
+    some: list[tuple[Path, Mapping[str, Any]]], limits: Limits, shows_findings: bool
+) -> None:
+
     seconds, accused, sound, planted, detected = [], [], 0, 0, 0
     witnesses = shown = 0
     for path, about in some:
         started = time.monotonic()
         try:
-            report, replayed = audited(path, about)
+            report, replayed = audited(path, about, limits)
         except InfiniteRLError as error:
             report, replayed = Report(str(path), about["target"], 0, note=str(error)), 0
         seconds.append(report.seconds or time.monotonic() - started)

@@ -30,7 +30,7 @@ from .probes import (
     variants,
 )
 from .process import MESSAGES, Reply
-from .rows import CODE, LIST, NUMBER, TEXT, WHOLE, AuditRow
+from .rows import CODE, LIST, NUMBER, QUERY, TEXT, WHOLE, AuditRow
 from .surfaces import Surface, in_turn, surfaces, without_work
 from .targets import Settings, Target, Witness, failed
 
@@ -128,7 +128,10 @@ class _Audit:
     def __init__(self, target: Target, rows: Sequence[AuditRow], limits: Limits, wrap: str) -> None:
         self.target, self.rows, self.limits, self.wrap = target, rows, limits, wrap
         self.started = time.monotonic()
-        if _OF_TOLERANCE.search(f"{target.about.name} {target.about.text}"):
+        # A server states nothing, so it may have a tolerance.
+        if not target.about.source or _OF_TOLERANCE.search(
+            f"{target.about.name} {target.about.text}"
+        ):
             self.rows = [replace(row, tolerant=True) for row in rows]
         self.is_graded = False  # wrong answers earn more the nearer they are
         self.result = Report(target.spec, target.kind, len(rows))
@@ -495,6 +498,10 @@ class _Audit:
             pairs += [(row.sent(), form(wrong)) for wrong in answers.wrong_texts(row)[:1]]
         pairs.append((rows[0].sent(), "I do not know."))
         pairs += [(rows[0].sent(), "word " * 30 + f"\n{pairs[0][1]}")] * (rows[0].kind != CODE)
+        if rows[0].kind == QUERY and (
+            tables := re.findall(r"(?i)\b(?:from|join)\s+(\w+)", rows[0].gold)
+        ):
+            pairs += [(rows[0].sent(), form(f"DELETE FROM {tables[0]}")), pairs[0]]
         pairs += [(row, pairs[0][1]) for row, _ in pairs[1:] if row != pairs[0][0]][:2]
         self.target.fresh()
         for witness in function.witnesses(self.target, pairs, self.result.threshold):

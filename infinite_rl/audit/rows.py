@@ -14,8 +14,8 @@ from ..errors import UsageError
 from .programs import cases, program_of
 
 CHOICE, NUMBER, MATHS, TEXT, CODE, OTHER = "choice", "number", "maths", "text", "code", "other"
-# A day in the form of ISO 8601; members that are all required; an object or array of JSON.
-DATE, LIST, JSON = "date", "list", "json"
+# A day in the form of ISO 8601; members that are all required; an object or array of JSON; SQL.
+DATE, LIST, JSON, QUERY = "date", "list", "json", "query"
 WHOLE = "whole"  # no answer can be read from the gold: the row's own response stands for it
 _GOLD = (
     "answer", "ground_truth", "gold", "target", "final_answer", "label", "reference", "expected",
@@ -23,6 +23,7 @@ _GOLD = (
 )  # fmt: skip
 # A column whose name has one of these holds a gold, if no usual one is there.
 _LIKE_GOLD = re.compile(r"answer|expected|gold|truth|target|reference|solution|label", re.I)
+_INSTRUCTIONS = ("instructions", "instruction_id_list", "constraints")
 _CHOICES = ("choices", "options")
 _NESTED = ("target", "answer", "ground_truth", "value", "gold", "text", "aliases")
 _PROMPTS = ("prompt", "question", "problem", "query", "instruction", "input")
@@ -93,6 +94,8 @@ def audit_row(index: int, columns: Mapping[str, Any], answer: str = "") -> Audit
     if kind == CODE:
         gold = program_of(fields)
     response = response if isinstance(response, str) else ""
+    if any(isinstance(fields.get(name), list) for name in _INSTRUCTIONS):
+        response, gold = response or gold, ""  # any text that follows them is right
     if response and (not gold or kind in (OTHER, JSON) and gold not in response):
         kind, gold = WHOLE, response
     tolerant = any("tol" in str(name).lower() for name in fields)
@@ -164,6 +167,8 @@ def _kind(columns: Mapping[str, Any], gold: str) -> str:
         return NUMBER
     if day(gold):
         return DATE
+    if re.match(r"(?:select|with)\s", gold, re.I):
+        return QUERY
     if gold[0] in "{[" and _is_json(gold):
         return JSON
     return MATHS if _is_maths(gold) else TEXT

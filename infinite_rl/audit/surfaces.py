@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .rows import CODE, WHOLE, AuditRow
+from .rows import CODE, QUERY, WHOLE, AuditRow
 
 _WORK = "First I look at what is asked, then I work it out step by step."
 # Tags and labels that a target's source or a prompt names.
@@ -76,6 +76,11 @@ _OF_CODE = (
     Surface("tag", f"{_WORK}\n<answer>\n{{}}\n</answer>"),
     Surface("alone", "{}"),
 )
+_OF_QUERIES = (
+    Surface("sql fence", f"{_WORK}\n```sql\n{{}}\n```", True),
+    Surface("tag and sql fence", f"{_WORK}\n<answer>\n```sql\n{{}}\n```\n</answer>", True),
+    Surface("sql tag", f"{_WORK}\n<sql>{{}}</sql>", True),
+)
 
 
 def surfaces(row: AuditRow, source: str, wrap: str = "") -> list[Surface]:
@@ -86,6 +91,8 @@ def surfaces(row: AuditRow, source: str, wrap: str = "") -> list[Surface]:
         return list(_OF_CODE)
     if row.kind == WHOLE:
         return [Surface("alone", "{}")]
+    if row.kind == QUERY:
+        return [*_OF_QUERIES, *_FIRST, *_LAST]
     named = list(_named_in(row.prompt, source))
     own = [each for each in [_of_response(row)] if each]
     return [*_FIRST, *named, *_LAST, *own]

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any
 
 from ..process import MARKER
-from ..rows import CHOICE, CODE, DATE, JSON, LIST, NUMBER, OTHER, TEXT, WHOLE, AuditRow, day
+from ..rows import CHOICE, CODE, DATE, JSON, LIST, NUMBER, OTHER, QUERY, TEXT, WHOLE, AuditRow, day
 from ..surfaces import Surface, literals
 from . import ACCEPT, Probe
 from .code import wrong_program
@@ -67,6 +67,10 @@ def wrong_texts(row: AuditRow) -> list[str]:
         ]
     if row.kind == DATE:
         return _other_days(row.gold)
+    if row.kind == QUERY:
+        query = f"SELECT * FROM ({row.gold.rstrip('; ')})"
+        others = (f"{query} WHERE 1 = 0", "SELECT 'giraffe'", "SELECT 1 +")
+        return [*others, f"{query} UNION ALL {query}"]
     if row.kind == JSON:
         return [json.dumps(each) for each in _changed_values(json.loads(row.gold))]
     if row.kind == TEXT:
@@ -78,7 +82,7 @@ def wrong_texts(row: AuditRow) -> list[str]:
     if value is not None:
         step = 7 if value.denominator == 1 else Fraction(7, value.denominator)
         near = [value + 1, value - 1, value + step, -value if value else value + 2, 10 * value + 3]
-        far = [each for each in near if abs(each - value) > 2 + abs(value) / 5]
+        far = [each for each in near if _is_far(value, each)]
         return [shown(each) for each in (far if row.tolerant else near) if each != value]
     # A changed end of an interval or another unit is wrong, but some rewards read no ends or units.
     kinds = {"off by one", "sign", "digit", "missing member"}
@@ -112,6 +116,11 @@ def _other_days(gold: str) -> list[str]:
     near = [known + timedelta(1), known - timedelta(1), known + timedelta(365 * 7)]
     swapped = day(f"{gold[:5]}{gold[8:]}-{gold[5:7]}")
     return [each.isoformat() for each in [*near, swapped or near[0]] if each != known]
+
+
+def _is_far(one: Fraction, other: Fraction) -> bool:
+    """Whether no usual tolerance takes two numbers for equal."""
+    return abs(one - other) > 2 + abs(one) / 5
 
 
 def near_misses(row: AuditRow) -> list[str]:
@@ -178,7 +187,7 @@ def wrong(row: AuditRow, surface: Surface, source: str = "") -> Iterator[Probe]:
     for text in {row.gold[:-1], row.gold[1:], row.gold[:1]} - {"", row.gold}:
         if row.kind == TEXT and len(text.strip()) > 2:
             continue  # "the Seine" without its article is right
-        if row.kind not in (CHOICE, OTHER, DATE, LIST, JSON) and _is_other(row.gold, text):
+        if row.kind not in (CHOICE, OTHER, DATE, LIST, JSON, QUERY) and _is_other(row, text):
             yield Probe("part of the gold", row, surface(text))
     for text in (*_PATTERNS, *_VARIABLES):
         if row.gold.casefold() not in text.casefold():
@@ -210,11 +219,13 @@ def either_order(row: AuditRow, surface: Surface) -> list[str]:
     ]
 
 
-def _is_other(gold: str, text: str) -> bool:
+def _is_other(row: AuditRow, text: str) -> bool:
     """Whether a part of a gold surely has another value."""
-    one, other = number(gold), number(text)
+    one, other = number(row.gold.rstrip("%")), number(text)
+    if one is not None and other is not None:
+        return _is_far(one, other) if row.tolerant else one != other
     if one is not None:
-        return one != other
+        return True
     return not re.search(r"[\w}\])]", text) or text.strip("\\{}()[]$ ") == ""
 
 
@@ -262,7 +273,8 @@ def right(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     """The gold in the accepted form, with other things around it."""
     gold = row.gold
     yield Probe("spacing", row, surface(gold) + "\n", ACCEPT)
-    yield Probe("spacing", row, surface(gold).replace("\n", "\r\n"), ACCEPT)
+    if row.kind != WHOLE:
+        yield Probe("spacing", row, surface(gold).replace("\n", "\r\n"), ACCEPT)
     if row.kind == CHOICE and surface.text[:1] != "<":
         yield Probe(
             "other numbers",

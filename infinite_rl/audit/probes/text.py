@@ -109,5 +109,6 @@ def expensive(row: AuditRow, surface: Surface) -> Iterator[Probe]:
         "9^9^9^9^9", "9**9**9**9", "10**10**10", "factorial(10**9)", "(10^9)!", "2^{10^{10}}",
         "\\sum_{k=1}^{10^{12}} \\frac{1}{k}", "((((((x+1)^99)^99)^99)^99)^99)^99",
         "\\int_0^1 e^{e^{e^{x^x}}} dx", "\\prod_{k=1}^{10^9} k",
+        "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT count(*) FROM t",
     ):  # fmt: skip
         yield Probe("hang", row, surface(text), SURVIVE)
