@@ -1,14 +1,16 @@
 """One worker process: its start, its work, and the messages between it and its parent.
 
 Both ends of a socket pair send frames: eight bytes of length, then JSON. The parent sends
-`[number, work, [job, ...], is_long, apart]`, where `work` names a function as "module:function"
+`[number, work, [job, ...], is_long, apart, wait_s]`, where `work` names a function as "module:function"
 that maps one JSON value to another. `apart` has the keys that lead to each long text of the jobs,
 which follows in a frame of its own, as UTF-8. The worker answers in order with
 `[number, [answer, ...]]`, in several frames if the jobs take long; an answer is `["ok", value]`, or
 `["error", [class, message]]` for an exception. A long job is `function(job, stop, report)`:
 `report(count)` sends `["count", count]`, and a frame `"stop"` of the parent sets the event `stop`.
 
-A worker always reads its socket, and ends when its parent does, however that ends.
+A worker always reads its socket, and ends when its parent does, however that ends. Inside a long
+operation of the interpreter it reads nothing: the system's alarm ends it there, soon after the
+`wait_s` in which its parent would have killed it.
 """
 
 import json
@@ -34,6 +36,7 @@ _ROOT = str(Path(__file__).resolve().parents[2])  # the folder that contains thi
 _LENGTH = struct.Struct(">Q")
 _TOGETHER_S = 0.05  # for which answers are collected: a frame wakes up both sides
 _START_S = 120.0
+_ORPHAN_S = 3.0  # that a job of a worker whose parent is gone may take beyond its limit
 _LONG = 1_000_000  # characters of a text from which on it is not sent as JSON
 _DEPTH = 2  # keys that lead to such a text, at most
 _STOP = b'"stop"'
@@ -169,7 +172,8 @@ class Worker:
         try:
             texts = ",".join(job.text for job in jobs)
             apart = [(index, *keys) for index, job in enumerate(jobs) for keys, _ in job.apart]
-            head = f"[{self._number},{json.dumps(work)},[{texts}],{is_long},{json.dumps(apart)}]"
+            head = f"[{self._number},{json.dumps(work)},[{texts}],{is_long},{json.dumps(apart)},"
+            head += f"{json.dumps(wait_s)}]"
             self._send(head.encode("ascii"), wait_s)
             for text in (text for job in jobs for _, text in job.apart):
                 self._send(text.encode("utf-8", "surrogatepass"), wait_s)
@@ -278,6 +282,7 @@ def _exactly(channel: socket.socket, count: int, deadline: float | None) -> byte
 def serve() -> None:
     """Run a worker, whose standard input is the parent's socket, until the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the end, without a line of Python
     channel = socket.socket(fileno=os.dup(0))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -287,10 +292,10 @@ def serve() -> None:
     try:
         _send(channel, json.dumps(_ROOT).encode())
         while True:
-            number, work, jobs, is_long, apart = json.loads(inbox.get())
+            number, work, jobs, is_long, apart, wait_s = json.loads(inbox.get())
             for keys in apart:
                 _put(jobs, keys, inbox.get().decode("utf-8", "surrogatepass"))
-            _answer_all(channel, stop, number, work, jobs, is_long)
+            _answer_all(channel, stop, number, work, jobs, is_long, wait_s)
     except OSError:  # the parent has closed the socket
         os._exit(0)
 
@@ -314,6 +319,7 @@ def _answer_all(
     work: str,
     jobs: list[Any],
     is_long: bool,
+    wait_s: float | None,
 ) -> None:
     answers: list[str] = []
     sent_at = time.monotonic()
@@ -322,7 +328,9 @@ def _answer_all(
         os.dup2(2, 1)  # the output of its libraries
         more = stop, lambda count: _send(channel, json.dumps(["count", count]).encode())
     for left, job in enumerate(jobs, start=1 - len(jobs)):
+        signal.setitimer(signal.ITIMER_REAL, wait_s + _ORPHAN_S if wait_s else 0.0)
         answers.append(answer_to(work, job, *more))
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
         if left == 0 or time.monotonic() - sent_at > _TOGETHER_S:
             _send(channel, f"[{number},[{','.join(answers)}]]".encode())
             answers, sent_at = [], time.monotonic()

@@ -219,6 +219,20 @@ def test_a_hanging_worker_is_replaced(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(children()) <= 2
 
 
+@pytest.mark.slow
+def test_a_worker_without_a_parent_ends_inside_a_long_operation_of_the_interpreter() -> None:
+    orphan = worker.Worker()
+    answers = orphan.answers("math:factorial", [worker.message_of(10**8)], 1.0)
+    thread = threading.Thread(target=lambda: error_of(lambda: next(answers)))
+    kill, orphan.kill = orphan.kill, lambda: None  # type: ignore[method-assign]  # it is gone
+    thread.start()
+    thread.join(60)
+    try:
+        assert orphan._process.wait(60) == -signal.SIGALRM
+    finally:
+        kill()
+
+
 def test_an_answer_to_another_question_is_not_taken() -> None:
     ours, theirs = socket.socketpair()
     process = subprocess.Popen(["sleep", "60"])
