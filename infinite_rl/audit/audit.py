@@ -42,6 +42,8 @@ _GOLDS_S = 5.0  # for the golds of all rows
 _SHORT = 2000  # characters of a text that is sent to a target that hangs
 _LONG_S = 0.1  # seconds of a call with a long text, from which a longer one is tried
 _OF_PROBES = 0.7  # of the time
+_FORGED = 2  # rows of code whose harness is attacked
+_ENOUGH = 3  # failures of one kind, of a target that runs programs
 _MOST_HANGS = 2  # after which no further long text is sent
 # A reward that says that it judges the form alone pays wrong answers by design.
 _OF_FORM = re.compile(r"format|length|style|structure|tag|penalty|repetition|xml|language", re.I)
@@ -266,7 +268,8 @@ class _Audit:
             if same := [each for each in wrong if len(each) == len(row.gold)]:
                 pairs += [(row, form(row.gold)), (row, form(same[0]))]
         rewards = [reply.reward for reply in self.target.judge(pairs)]
-        return bool(pairs) and rewards[::2] == rewards[1::2]
+        paid = [pair for pair in zip(rewards[::2], rewards[1::2], strict=True) if pair[0]]
+        return bool(paid) and all(right == wrong for right, wrong in paid)
 
     def _constant(self, full: float) -> bool:
         """All controls earn the same: a reward of the form alone, or one that pays everything."""
@@ -371,20 +374,28 @@ class _Audit:
             self._huge(rows[0])
 
     def _programs(self, rows: Sequence[AuditRow]) -> None:
-        """Wrong programs, forgeries and right programs, and those that do not end last."""
+        """Wrong programs, forgeries and right programs; of the first row those that do not end."""
         form = self.forms[0]
-        for row in rows:
-            for probes in (code.wrong, code.forgeries):
-                if not self._is_late():
-                    self._run(list(probes(row, form)))
-            if not self._is_late():
-                self._run(list(variants.variants(row, form, self._pays_partly(row))))
-        for row in rows[:1]:
-            pairs = [(row.sent(), code.patching(row, form))]
-            self._show(Witness("patched", SAME, pairs, self.result.threshold))
-            self._run(list(text.nothing(row, form)))
-            self.hangs += 1
-            self._run_apart(list(code.endless(row, form)))
+        for number, row in enumerate(rows):
+            self._run_some(list(variants.variants(row, form, self._pays_partly(row))))
+            if number >= _FORGED:
+                continue
+            self._run_some([*code.wrong(row, form), *code.forgeries(row, form)])
+            if number == 0:
+                pairs = [(row.sent(), code.patching(row, form))]
+                self._show(Witness("patched", SAME, pairs, self.result.threshold))
+                self._run(list(text.nothing(row, form)))
+                if self._reads_messages(row):
+                    self._run(list(text.messages(row, form)))
+                self._run_apart(list(code.endless(row, form)))
+
+    def _run_some(self, probes: Sequence[Probe]) -> None:
+        """Run probes while there is time, of each kind until some have failed."""
+        for probe in probes:
+            if self._is_late():
+                return
+            if len(self.failures[probe.kind]) < _ENOUGH:
+                self._run([probe])
 
     def _pays_partly(self, row: AuditRow) -> bool:
         """Whether a program that passes half of the tests earns a part of the reward."""

@@ -18,6 +18,7 @@ _EXPECTED = (
     "expected", "outputs", "output", "stdout", "expected_output", "result", "want", "return",
 )  # fmt: skip
 _TESTS = ("tests", "test_list", "test", "test_cases", "cases", "answer", "ground_truth")
+_PROGRAMS = ("response", "solution", "canonical_solution", "code", "answer", "reference")
 
 
 class Case(NamedTuple):
@@ -37,8 +38,13 @@ def cases(columns: Mapping[str, Any]) -> tuple[str, list[Case]]:
         if each:
             return name or next((called for called, _ in each if called), ""), [c for _, c in each]
     if "inputs" in columns and "outputs" in columns:
-        return name, [case for _, case in _cases_of(columns)]
-    return name, []
+        each = list(_cases_of(columns))
+    else:
+        values = [columns[column] for column in columns if column not in (*_TESTS, *_PROGRAMS)]
+        each = [
+            case for value in values if not isinstance(value, Mapping) for case in _cases_in(value)
+        ]
+    return name or next((called for called, _ in each if called), ""), [case for _, case in each]
 
 
 def _cases_in(part: Any) -> Iterator[tuple[str, Case]]:
@@ -57,7 +63,7 @@ def _cases_in(part: Any) -> Iterator[tuple[str, Case]]:
 
 def _cases_of(part: Mapping[str, Any]) -> Iterator[tuple[str, Case]]:
     """A case of a mapping, or those of lists of inputs and outputs."""
-    name = str(part.get("fn_name") or part.get("entry_point") or "")
+    name = str(part.get("fn_name") or part.get("fn") or part.get("entry_point") or "")
     if isinstance(part.get("cases", part.get("test_cases")), list):
         for each in part.get("cases", part.get("test_cases")):
             yield from ((called or name, case) for called, case in _cases_in(each))
@@ -110,8 +116,11 @@ def table(name: str, some: list[Case]) -> str:
 
 
 def program_of(columns: Mapping[str, Any]) -> str:
-    """A right program of a row: its solution, or a table of the values that its tests expect."""
-    for column in ("response", "solution", "canonical_solution", "code", "answer", "reference"):
+    """A right program of a row: its solution, or a table of the values that its tests expect.
+
+    "" if the row has neither.
+    """
+    for column in _PROGRAMS:
         value = columns.get(column)
         if isinstance(value, str) and (code := _unfenced(value)) and is_program(code):
             return code

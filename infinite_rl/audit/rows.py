@@ -11,7 +11,7 @@ from typing import Any
 
 from ..dataset.rows import Source, read_some
 from ..errors import UsageError
-from .programs import cases, program_of
+from .programs import program_of
 
 CHOICE, NUMBER, MATHS, TEXT, CODE, OTHER = "choice", "number", "maths", "text", "code", "other"
 # A day in the form of ISO 8601; members that are all required; an object or array of JSON; SQL.
@@ -78,14 +78,14 @@ def audit_row(index: int, columns: Mapping[str, Any], answer: str = "") -> Audit
     named = [name for name in fields if _LIKE_GOLD.search(name)]
     names = (answer,) if answer else (*_GOLD, *named)
     values = [fields[name] for name in names if fields.get(name) is not None]
-    if not values:
+    response = _first(columns, _RESPONSES)
+    if not values and not isinstance(response, str):
         raise UsageError(
             f"row {index} has no gold: name its column with --answer "
             f"(its columns: {', '.join(map(str, columns))})"
         )
-    value = values[0]
+    value = values[0] if values else response
     prompt = _text_of_prompt(_first(columns, _PROMPTS))
-    response = _first(columns, _RESPONSES)
     if response is None and isinstance(value, str) and not _gold_text(value):
         response = value  # a whole answer, with its reasoning
     golds = (_choice(fields, each) or _gold_texts(each) for each in values)
@@ -130,9 +130,8 @@ def _gold_texts(value: Any) -> list[str]:
     """The text of a gold, and those of its other spellings if it lists several."""
     if isinstance(value, Mapping):
         value = next((value[name] for name in _NESTED if value.get(name)), value)
-    texts = [_gold_text(each) for each in value] if isinstance(value, list | tuple) else []
-    if texts and all(texts):
-        return texts
+    if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+        return [_gold_text(each) for each in value]
     if isinstance(value, Mapping | list):
         try:
             value = json.dumps(value)
@@ -157,7 +156,7 @@ def _kind(columns: Mapping[str, Any], gold: str) -> str:
     ]
     if columns.get("language") or tests or columns.get("type") in ("coding", "code"):
         return CODE
-    if cases(columns)[1] and program_of(columns):
+    if program_of(columns):
         return CODE
     if not gold:
         return OTHER

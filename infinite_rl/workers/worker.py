@@ -1,9 +1,9 @@
 """One worker process: its start, its work, and the messages between it and its parent.
 
 Both ends of a socket pair send frames: eight bytes of length, then JSON. The parent sends
-`[number, work, [job, ...], is_long, apart, wait_s]`, where `work` names a function as "module:function"
-that maps one JSON value to another. `apart` has the keys that lead to each long text of the jobs,
-which follows in a frame of its own, as UTF-8. The worker answers in order with
+`[number, work, [job, ...], is_long, apart, wait_s]`, where `work` names a function as
+"module:function" that maps one JSON value to another. `apart` has the keys that lead to each long
+text of the jobs, which follows in a frame of its own, as UTF-8. The worker answers in order with
 `[number, [answer, ...]]`, in several frames if the jobs take long; an answer is `["ok", value]`, or
 `["error", [class, message]]` for an exception. A long job is `function(job, stop, report)`:
 `report(count)` sends `["count", count]`, and a frame `"stop"` of the parent sets the event `stop`.
