@@ -128,7 +128,7 @@ def _choice(fields: Mapping[str, Any], value: Any) -> list[str]:
 
 def _gold_texts(value: Any) -> list[str]:
     """The text of a gold, and those of its other spellings if it lists several."""
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and value.keys() <= set(_NESTED):
         value = next((value[name] for name in _NESTED if value.get(name)), value)
     if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
         return [_gold_text(each) for each in value]
