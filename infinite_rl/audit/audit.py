@@ -254,7 +254,14 @@ class _Audit:
     def _grades(self, rows: Sequence[AuditRow], form: Surface) -> bool:
         """Whether wrong answers earn at least two different parts of the full reward."""
         plain = [replace(row, tolerant=False) for row in rows]
-        pairs = [(row, form(text)) for row in plain for text in answers.wrong_texts(row)]
+        texts = [(row, text) for row in plain for text in answers.wrong_texts(row)]
+        texts += [(row, text) for row in plain for text in answers.near_misses(row)]
+        texts += [
+            (row, f"{row.gold}{' purple' * n}")
+            for row in plain * (plain[0].kind == TEXT)
+            for n in (1, 3)
+        ]
+        pairs = [(row, form(text)) for row, text in texts]
         step = (self.result.full - self.result.floor) / 100
         low, high = self.result.floor + step, self.result.full
         rewards = [reply.reward for reply in self.target.judge(pairs) if reply.reward is not None]
@@ -356,7 +363,9 @@ class _Audit:
             for form in self.forms:
                 probes = [*text.nothing(row, form)]
                 probes += answers.wrong(row, form, about.source)
-                self._run([*probes, *answers.several(row, form), *answers.right(row, form)])
+                self._run([*probes, *answers.several(row, form)])
+                if not self.is_graded:
+                    self._run(list(answers.right(row, form)))
                 if not _OF_FIRST.search(about.text):
                     self._run(list(answers.retracted(row, form)))
             if number < _LEARNED and not _OF_ANY.search(about.doc):
@@ -370,7 +379,7 @@ class _Audit:
             if number == 0 and self._reads_messages(row):
                 self._run(list(text.messages(row, self.forms[0])))
         if rows:
-            self._spellings(rows)
+            self._spellings([] if self.is_graded else rows)
             self._huge(rows[0])
 
     def _programs(self, rows: Sequence[AuditRow]) -> None:
@@ -428,6 +437,8 @@ class _Audit:
         others: dict[str, list[Probe]] = defaultdict(list)
         for row in rows:
             for name, spelling in spellings.spelled(row, form.bounded):
+                if spelling == row.gold:
+                    continue
                 kind = "equivalent" if name in spellings.FORMULAS else "spelling"
                 probe = Probe(kind, row, form(spelling), ACCEPT)
                 if spellings.promised(name, about.text) or is_open and name in spellings.PLAIN:

@@ -275,15 +275,11 @@ def right(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     yield Probe("spacing", row, surface(gold) + "\n", ACCEPT)
     if row.kind != WHOLE:
         yield Probe("spacing", row, surface(gold).replace("\n", "\r\n"), ACCEPT)
-    if row.kind == CHOICE and surface.text[:1] != "<":
-        yield Probe(
-            "other numbers",
-            row,
-            "A good start. Both Dogs And Cats Count.\n" + surface(gold),
-            ACCEPT,
-        )
     if surface.name != "alone" and "bare" not in surface.name and surface.text[:1] != "<":
         yield Probe("long reasoning", row, _FILLER * 300 + "\n" + surface(gold), ACCEPT)
+        if row.kind == CHOICE:
+            text = "A good start. Both Dogs And Cats Count.\n"
+            yield Probe("other numbers", row, text + surface(gold), ACCEPT)
         text = "There are 3 steps, and the second one gives 17. Then 2 + 2 = 4.\n"
         yield Probe("other numbers", row, text + surface(gold), ACCEPT)
         text = "Let |x| be that; it is 100% sure: {a: [b, c]} & `d` < e > f.\n"

@@ -74,8 +74,7 @@ def messages(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     calls = [{"type": "function", "function": {"name": "search", "arguments": "{}"}}]
     called = {"role": "assistant", "content": None, "tool_calls": calls}
     tool = {"role": "tool", "content": "nothing"}
-    for chat in ([], [called], [{"role": "assistant", "content": ""}], [called, tool, last],
-                 [{"role": "assistant"}]):  # fmt: skip
+    for chat in ([called], [{"role": "assistant", "content": ""}], [called, tool, last]):
         yield Probe("raises", row, MESSAGES + json.dumps(chat), SURVIVE)
 
 
