@@ -386,10 +386,12 @@ class _Audit:
         """Wrong programs, forgeries and right programs; of the first row those that do not end."""
         form = self.forms[0]
         for number, row in enumerate(rows):
-            self._run_some(list(variants.variants(row, form, self._pays_partly(row))))
-            if number >= _FORGED:
-                continue
-            self._run_some([*code.wrong(row, form), *code.forgeries(row, form)])
+            near = variants.variants(row, form, self._pays_partly(row))
+            attacks = code.forgeries(row, form) if number < _FORGED else ()
+            plain = code.wrong(row, form) if number < _FORGED else ()
+            # In turn: a target that runs each program for a second is asked some of each.
+            turns = zip_longest(attacks, plain, near)
+            self._run_some([probe for turn in turns for probe in turn if probe is not None])
             if number == 0:
                 pairs = [(row.sent(), code.patching(row, form))]
                 self._show(Witness("patched", SAME, pairs, self.result.threshold))
