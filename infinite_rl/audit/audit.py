@@ -238,7 +238,9 @@ class _Audit:
         if full - floor < 1e-9 or self._is_indifferent(first, forms[best]):
             return self._constant(full)
         self.result.full, self.result.floor = full, floor
-        self.is_graded = self._grades(first, forms[best])
+        about = self.target.about
+        is_similarity = _OF_SIMILARITY.search(f"{about.name} {about.doc}")
+        self.is_graded = bool(is_similarity) or self._grades(first, forms[best])
         self.result.surface = forms[best]
         paid = [at for at in order if means[at] >= means[best] - 0.25 * (full - floor)]
         self.forms = self._different([forms[at] for at in paid])
@@ -359,6 +361,8 @@ class _Audit:
             if _OF_SIMILARITY.search(f"{self.target.about.name} {self.target.about.doc}"):
                 nothing = text.nothing(row, self.forms[0])
                 self._run([each for each in nothing if each.kind in ("empty", "nothing")])
+                self._run(list(answers.dissimilar(row, self.forms[0], about.doc)))
+                self._run(list(text.hostile(row, self.forms[0])) if number < 2 else [])
                 continue
             for form in self.forms:
                 probes = [*text.nothing(row, form)]
@@ -517,15 +521,16 @@ class _Audit:
 
     def _function(self, rows: Sequence[AuditRow]) -> None:
         form, pairs = self.forms[0], []
-        for row in [row for row in rows if row.gold][:3]:
+        most = _LEARNED if self._call_s() > _SLOW_S else _PROBED
+        for row in [row for row in rows if row.gold][:most]:
             pairs.append((row.sent(), form(row.gold)))
             pairs += [(row.sent(), form(wrong)) for wrong in answers.wrong_texts(row)[:1]]
-        pairs.append((rows[0].sent(), "I do not know."))
-        pairs += [(rows[0].sent(), "word " * 30 + f"\n{pairs[0][1]}")] * (rows[0].kind != CODE)
-        if rows[0].kind == QUERY and (
-            tables := re.findall(r"(?i)\b(?:from|join)\s+(\w+)", rows[0].gold)
-        ):
-            pairs += [(rows[0].sent(), form(f"DELETE FROM {tables[0]}")), pairs[0]]
+        first = rows[0]
+        pairs.append((first.sent(), "I do not know."))
+        pairs += [(first.sent(), "word " * 30 + f"\n{pairs[0][1]}")] * (first.kind != CODE)
+        tables = re.findall(r"(?i)\b(?:from|join)\s+(\w+)", first.gold)
+        if first.kind == QUERY and tables:  # a query that changes what later ones read
+            pairs += [(first.sent(), form(f"DELETE FROM {tables[0]}")), pairs[0]]
         pairs += [(row, pairs[0][1]) for row, _ in pairs[1:] if row != pairs[0][0]][:2]
         self.target.fresh()
         for witness in function.witnesses(self.target, pairs, self.result.threshold):

@@ -203,6 +203,17 @@ def _stuffed(row: AuditRow, wrong_answer: str, source: str) -> Iterator[Probe]:
         yield Probe("long wrong answer", row, f"{filler}\n" * 10 + wrong_answer)
 
 
+def dissimilar(row: AuditRow, surface: Surface, documentation: str) -> Iterator[Probe]:
+    """Texts that no similarity takes for the gold itself."""
+    words = row.gold.split()
+    if row.kind != TEXT or len(words) < 4 or len(set(words)) < 3:
+        return
+    yield Probe("part of the gold", row, surface(words[0]))
+    yield Probe("part of the gold", row, surface(words[-1]))
+    if re.search(r"order (?:matters|counts|is kept)", documentation, re.I):
+        yield Probe("wrong answer", row, surface(" ".join(words[::-1])))
+
+
 def retracted(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     """The right answer, taken back for a wrong one."""
     for text in wrong_texts(row)[:1]:

@@ -59,7 +59,7 @@ def hostile(row: AuditRow, surface: Surface) -> Iterator[Probe]:
         surface("{" * 50), surface("\\boxed{"), surface("]" * 9 + ")" * 9), surface("nan"),
         surface("1e999"), surface("\\x"), surface("(?P<"), surface("[1, 2"), surface("'\"\\"),
         surface("exit()"), surface("__import__('sys').exit(0)"), surface("2001-02-30"),
-        "!!!", "\u4e09",
+        "!!!", "\u4e09", ".", ", . ,, ..", "-", "$,.", f"{row.gold}... well ...",
         surface("None"), surface("9" * 5000), "9" * 5000, surface("\u2212"),
         surface("%s %d {0} {x}"),
         "<answer>", "\\boxed{1", "####", "```python\n", "Answer:", "</answer><answer>", "</think>",
