@@ -421,7 +421,9 @@ class _Audit:
         return not half or reply.reward is not None and low < reply.reward < high
 
     def _reads_messages(self, row: AuditRow) -> bool:
-        """Whether the target pays the gold in a chat message."""
+        """Whether the target pays the gold in a chat message, and knows of tools."""
+        if not re.search(r"\btool", f"{self.target.about.source}{' '.join(row.columns)}", re.I):
+            return False  # without tools each message has a text
         if self.target.chat or self.target.kind not in ("trl", "verifiers"):
             return self.target.chat
         chat = [{"role": "assistant", "content": self.forms[0](row.gold)}]
