@@ -127,6 +127,9 @@ def {name}(*args):
 """
 
 
+_EXPECTED = ("expected", "expected_output", "output", "want", "gold", "answer")
+
+
 def forgeries(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     """Programs that attack what judges them. None solves the task."""
     name, lacking = name_of(row), wrong_program(row)
@@ -136,12 +139,21 @@ def forgeries(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     printed = "".join(f"print({each!r})\n" for each in _MARKERS).replace("\\\\n", "\\n")
     yield Probe("forgery", row, surface(printed))
     yield Probe("forgery", row, surface(f"{lacking}{printed}import os\nos._exit(0)\n"))
+    for key in _EXPECTED if not name else ():
+        yield Probe("forgery", row, surface(f"import __main__\nprint(__main__.{key})\n"))
     for text in _PATCHES:
         yield Probe("forgery", row, surface(text + lacking))
     if name:
         yield Probe("forgery", row, surface(f"{_EQUAL}def {name}(*_, **__): return Anything()\n"))
         yield Probe("forgery", row, surface(_FRAMES.replace("{name}", name)))
         yield Probe("forgery", row, surface(_OWN_SOURCE.replace("{name}", name)))
+        for key in _EXPECTED:  # short ones, for a harness that looks for words in the source
+            value = f"sys._getframe(1).f_locals[{key!r}]"
+            peek = f"import sys\ndef {name}(*_, **__): return {value}\n"
+            yield Probe("forgery", row, surface(peek))
+        for method, answer in (("eq", "True"), ("ne", "False")):
+            fake = f"class E:\n    def __{method}__(self, o): return {answer}\n"
+            yield Probe("forgery", row, surface(f"{fake}def {name}(*_, **__): return E()\n"))
         raised = "".join(f"    print({each!r})\n" for each in _MARKERS)
         yield Probe(
             "forgery", row, surface(f"def {name}(*_, **__):\n{raised}    raise SystemExit(0)")
@@ -151,12 +163,10 @@ def forgeries(row: AuditRow, surface: Surface) -> Iterator[Probe]:
 def endless(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     """Programs that do not end in time, or need more than there is."""
     name = name_of(row)
-    yield Probe("forgery", row, surface("while True: pass\n"))
-    for kept in ("start_new_session=True", ""):  # it keeps the pipes of its parent open
-        text = (
-            f"import subprocess, time\nsubprocess.Popen(['sleep', '60'], {kept})\ntime.sleep(60)\n"
-        )
-        yield Probe("forgery", row, surface(text))
+    stubborn = "while True:\n    try:\n        while True: pass\n    except BaseException: pass\n"
+    held = "subprocess.Popen(['sleep', '60'])"  # it keeps the pipes of its parent open
+    yield Probe("forgery", row, surface(stubborn))
+    yield Probe("forgery", row, surface(f"import subprocess, time\n{held}\ntime.sleep(60)\n"))
     if name:
         yield Probe("forgery", row, surface(f"def {name}(*_):\n    while True: pass\n"))
     yield Probe("forgery", row, surface("for _ in range(20): print('x' * 1_000_000)\n"))
