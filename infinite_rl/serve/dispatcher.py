@@ -7,6 +7,7 @@ with the reason why there is none.
 """
 
 import math
+import os
 import threading
 import time
 from collections import deque
@@ -264,18 +265,19 @@ class Dispatcher:
     # --- the threads -----------------------------------------------------------------------------
 
     def _serve(self, number: int) -> None:
+        reason = ""  # for which the worker has to be replaced
         while not self._closing.is_set():
             worker = self._workers.get(number)
-            if worker and not worker.alive():
-                self._on_replaced("died")
-                worker = None
-            elif worker and _resident_bytes(worker.pid) > self._worker_bytes:
-                self._on_replaced("memory")
-                worker = None
+            if worker and not reason:
+                is_large = _resident_bytes(worker.pid) > self._worker_bytes
+                reason = "died" if not worker.alive() else "memory" if is_large else ""
+            if reason:
+                self._on_replaced(reason)
+                worker, reason = None, ""
             if worker is None and not (worker := self._start(number)):
                 self._closing.wait(_START_AGAIN_S)
             elif jobs := self._take(number):
-                self._do(worker, deque(jobs))
+                reason = self._do(worker, deque(jobs))
                 del self._running[number]
 
     def _start(self, number: int) -> Worker | None:
@@ -291,35 +293,39 @@ class Dispatcher:
             return worker
         return None
 
-    def _do(self, worker: Worker, jobs: deque[_Job]) -> None:
-        """Do jobs of one request: each of them ends, or waits again."""
+    def _do(self, worker: Worker, jobs: deque[_Job]) -> str:
+        """Do jobs of one request: each of them ends, or waits again.
+
+        Returns the reason for which the worker has ended, "" if it has not.
+        """
         ticket, count, started = jobs[0].ticket, len(jobs), time.monotonic()
         last = min(ticket.deadline, self._stop_at)
         if ticket.is_over or started >= last:
             self._fail(jobs, TOO_LATE)
-            return
+            return ""
         alone = count == 1
         try:
             messages = [message_of(job.job) for job in jobs]
             for answer in worker.answers(WORK, messages, max(_LEAST_S, last - started)):
                 self._settle(jobs.popleft(), _result(answer))
         except WorkerGone as gone:
-            is_late = time.monotonic() >= last or ticket.is_over
-            self._on_replaced("deadline" if is_late else "died")
-            if is_late:
+            if time.monotonic() >= last or ticket.is_over:
                 self._fail(jobs, f"{TOO_LATE}: {gone}")
-                return
+                return "deadline"
             for job in jobs:
                 job.alone = True
             jobs[0].deaths += alone
             if jobs[0].deaths == _DEATHS:
                 self._settle(jobs.popleft(), Result(fault=f"{gone}, {_DEATHS} times"))
             self._give_back(jobs)
+            return "died"
         except Exception as bug:  # a bug of ours: clients wait for these, and later ones
             worker.close()
             self._fail(jobs, f"{type(bug).__name__}: {bug}")
+            return "bug"
         finally:
             self._measure(ticket, count, time.monotonic() - started)
+        return ""
 
     def _fail(self, jobs: Sequence[_Job], fault: str) -> None:
         for job in jobs:
@@ -337,4 +343,4 @@ def _resident_bytes(pid: int) -> int:
         pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
     except OSError:
         return 0
-    return int(pages) * 4096
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")

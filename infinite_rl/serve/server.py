@@ -47,7 +47,7 @@ def serve(config: ServeConfig, on_listening: Callable[[str, str], None]) -> None
     given_token = _token_of(os.environ.get(TOKEN, ""))
     if not given_token and not _is_loopback(config.host):
         raise UsageError(
-            f"{config.host} may be open to others: set a token of {_LEAST_TOKEN} or more characters "
+            f"{config.host} may be open to others: set a token of {_LEAST_TOKEN} characters "
             f"in {TOKEN}, or serve on 127.0.0.1"
         )
     token = given_token or secrets.token_urlsafe(24)
