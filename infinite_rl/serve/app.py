@@ -19,7 +19,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from ..errors import InfiniteRLError
+from ..errors import InfiniteRLError, UsageError
 from ..workers.pool import default_count
 from .config import MIB, ServeConfig, served_rewards
 from .dispatcher import STOPPING, TOO_LATE, Dispatcher, QueueFull, Result, Ticket
@@ -239,6 +239,8 @@ class Endpoint:
             del data
             jobs = protocol.jobs(body, service.context)
             seconds = number_in(body, "deadline", service.config.deadline)
+            if seconds <= 0:
+                raise UsageError(f"'deadline' must be positive, not {seconds:g}")
             deadline = started + min(seconds, service.config.deadline)
             results = await service.judge(client, jobs, deadline, request.receive)
             for job, result in zip(jobs, results, strict=True):

@@ -34,7 +34,9 @@ class BoundedConnection(HttpToolsProtocol):
         self._idle: dict[BoundedConnection, None] = self.app_state.setdefault("idle", {})
         self._wait_for_head(0.0)
         if len(self.connections) > self._service.config.connections:
-            next(iter(self._idle)).transport.abort()
+            longest = next(iter(self._idle))
+            del self._idle[longest]
+            longest.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._cancel_timer()

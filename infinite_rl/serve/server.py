@@ -28,6 +28,7 @@ TOKEN = "INFINITE_RL_SERVE_TOKEN"
 _SETTINGS = "INFINITE_RL_SERVE_CONFIG"  # for the server processes, as JSON
 _LEAST_TOKEN = 16  # characters
 _SPARE_FILES = 200  # open files besides connections
+_SEND_BYTES = 2**18  # that the system keeps of an answer
 _LIBRARIES = ("starlette", "uvicorn", "httptools", "prometheus_client")
 
 
@@ -127,6 +128,8 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         # Connections inherit it. asyncio sets it on its own sockets alone, and without it an
         # answer waits 40 ms for the client to acknowledge its head.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # Else the system keeps megabytes for a client that takes no answer.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
     except OSError as error:
         reason = error.strerror or error
         raise InfiniteRLError(f"cannot listen on {host}:{port}: {reason}") from None
