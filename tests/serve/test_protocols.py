@@ -128,7 +128,13 @@ def test_what_cannot_run_here_is_a_sandbox_error_not_a_failure(more: dict[str, A
 
 
 def test_a_program_that_may_be_right_elsewhere_is_a_sandbox_error() -> None:
-    run = {"status": "error", "doubt": "no threads here", "stdout": "", "stderr": "", "exit_code": 1}
+    run = {
+        "status": "error",
+        "doubt": "no threads here",
+        "stdout": "",
+        "stderr": "",
+        "exit_code": 1,
+    }
     result = PROTOCOLS["/run_code"].answer([], [Result({**run, "duration_s": 0.1})], CONTEXT)
     assert (result["status"], result["message"]) == ("SandboxError", "no threads here")
 
@@ -174,9 +180,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("route", "body", "reason"), WRONG)
-def test_a_wrong_body_is_refused_in_one_line(
-    route: str, body: dict[str, Any], reason: str
-) -> None:
+def test_a_wrong_body_is_refused_in_one_line(route: str, body: dict[str, Any], reason: str) -> None:
     with pytest.raises(InfiniteRLError, match=reason) as refusal:
         PROTOCOLS[route].jobs(body, CONTEXT)
     assert "\n" not in str(refusal.value) and len(str(refusal.value)) < 400

@@ -1,4 +1,4 @@
-"""The client against a server that misbehaves: it retries as it is told, and no failure is a zero."""
+"""The client of a server that misbehaves: it retries as it is told, and no failure is a zero."""
 
 import json
 from collections.abc import Callable

@@ -377,7 +377,11 @@ def test_under_ten_times_the_load_no_right_answer_becomes_a_zero() -> None:
     # Servers of sandboxes gave 90 % false zeros once their queue was longer than a timeout.
     flags = ["--workers", "1", "--queue", "8", "--rewards", f"coding,{PROBE}"]
     with serving(*flags) as one:
-        coding = {"type": "coding", "language": "python", "answer": '{"tests": ["assert f(1) == 2"]}'}
+        coding = {
+            "type": "coding",
+            "language": "python",
+            "answer": '{"tests": ["assert f(1) == 2"]}',
+        }
         text = "<answer>\n```python\ndef f(x):\n    return x + 1\n```\n</answer>"
 
         def ask(number: int) -> list[float | None]:

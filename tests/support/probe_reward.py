@@ -14,7 +14,7 @@ _HOARD: list[bytearray] = []
 
 
 class ProbeReward(RewardFunction):
-    """Passes the completion that is the answer. Some other texts freeze, kill or fill its process."""
+    """Passes the completion that is the answer. Some others freeze, kill or fill its process."""
 
     name = "probe"
 
