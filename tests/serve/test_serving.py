@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -22,9 +23,11 @@ httpx2 = pytest.importorskip("httpx2")
 import requests
 from probe_reward import row
 from reward_server import PROBE, TOKEN, Server, command, environment, serving
+from test_docs import PAGES, blocks
 
 from infinite_rl.dataset.ground_truth import pack
 from infinite_rl.errors import JudgingUnavailable, UsageError
+from infinite_rl.serve.protocols import PROTOCOLS
 from infinite_rl.types import Sample
 
 pytestmark = pytest.mark.slow  # each server is a process with workers
@@ -114,6 +117,28 @@ def test_it_counts_in_the_format_of_prometheus(server: Server) -> None:
     assert "# TYPE infinite_rl_request_seconds histogram" in reply.text
     server.until("ok", workers=2)
     assert server.metric("infinite_rl_workers") == 2
+
+
+def test_the_guide_is_pasted_and_runs(
+    server: Server, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("INFINITE_RL_SERVE_TOKEN", TOKEN)
+
+    def here(block: str) -> str:
+        assert "http://127.0.0.1:8080" in block
+        return block.replace("http://127.0.0.1:8080", server.url)
+
+    (python,) = blocks("serve.md", "python")
+    exec(compile(here(python), "serve.md", "exec"), {})
+    assert capfd.readouterr().out == "[1.0, 0.0]\n42\n\n"
+    (curl,) = (each for each in blocks("serve.md", "bash") if "curl" in each)
+    subprocess.run(["bash", "-c", here(curl)], check=True)
+    assert json.loads(capfd.readouterr().out)["counts"] == {"passed": 1, "failed": 0, "unscored": 0}
+
+
+def test_the_guide_names_every_route() -> None:
+    routes = re.findall(r"`(?:POST|GET) (/\w+)`", PAGES["serve.md"])
+    assert {*PROTOCOLS, "/health", "/metrics"} == set(routes)
 
 
 # --- who may ask ---------------------------------------------------------------------------------
