@@ -49,6 +49,7 @@ _DEADLINE_S, _HANG_S = 15.0, 30.0
 _WORKERS = os.cpu_count() or 1
 _REWARDS = ("math", "gsm8k", "coding")
 _SHARE_HOSTILE = 0.05
+_KILL_S = 5.0
 _ROUNDS = 3
 
 Case = tuple[dict[str, str], str, str]  # a row, a completion, the status that is known
@@ -83,10 +84,10 @@ PROGRAMS = (
 def check_cases() -> None:
     """Judge each case here. Raises SystemExit if a verdict is not the known one."""
     context = Context(ServeConfig(), REWARDS)
-    for row, text, known in CASES:
+    for row, text, status in CASES:
         (job,) = PROTOCOLS["/score"].jobs({"rows": [row], "completions": [text]}, context)
-        if (score := work(job))["status"] != known:
-            raise SystemExit(f"{text!r} of {row} is {score}, not {known}")
+        if (score := work(job))["status"] != status:
+            raise SystemExit(f"{text!r} of {row} is {score}, not {status}")
 
 
 def score_body(chosen: Sequence[Case]) -> bytes:
@@ -210,12 +211,12 @@ async def client(running: Running, session: aiohttp.ClientSession, end: float, n
 
 def count_verdicts(running: Running, chosen: Sequence[Case], scores: Sequence[Any]) -> None:
     """Compare verdicts with the known ones."""
-    for (_, _, known), score in zip(chosen, scores, strict=True):
+    for (_, _, expected), score in zip(chosen, scores, strict=True):
         running.completions += 1
         status = score["status"]
         if status == "unscored":
             assert score["correctness_score"] is None
-        if status == known:
+        if status == expected:
             continue
         running.false_zeros += status == "failed"
         running.false_passes += status == "passed"
@@ -291,10 +292,10 @@ async def slow_reader(running: Running, end: float) -> None:
 
 
 async def killer(running: Running, end: float) -> None:
-    """Kill a worker now and then, and stop one more rarely."""
+    """Kill a worker every few seconds, and stop every tenth instead."""
     rng = random.Random(0)
     for number in itertools.count(1):
-        await asyncio.sleep(3)
+        await asyncio.sleep(_KILL_S)
         if time.monotonic() > end:
             return
         if pids := workers(running.pid):

@@ -166,17 +166,17 @@ class Service:
 
         ticket = self.dispatcher.submit(client, kind_of(jobs[0]), jobs, deadline, on_done)
         self._tickets.add(ticket)
-        finished, gone = (
-            loop.create_task(done.wait()),
-            loop.create_task(_disconnected(receive)),
-        )
+        finished = loop.create_task(done.wait())
+        disconnected = loop.create_task(_disconnected(receive))
         try:
             left_s = max(0.0, deadline - time.monotonic())
-            await asyncio.wait({finished, gone}, timeout=left_s, return_when="FIRST_COMPLETED")
+            await asyncio.wait(
+                {finished, disconnected}, timeout=left_s, return_when="FIRST_COMPLETED"
+            )
         finally:
             self._tickets.discard(ticket)
             finished.cancel()
-            gone.cancel()
+            disconnected.cancel()
             self.dispatcher.end(ticket, TOO_LATE)  # no change if all have ended
         results = [result or Result(fault=TOO_LATE) for result in ticket.results]
         if any(result.fault == STOPPING for result in results):

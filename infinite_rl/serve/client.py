@@ -47,7 +47,12 @@ class RewardClient:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._address = urlsplit(url)
-        if self._address.scheme not in ("http", "https") or not self._address.hostname:
+        try:
+            is_http = self._address.scheme in ("http", "https") and bool(self._address.hostname)
+            self._port = self._address.port
+        except ValueError:
+            is_http = False
+        if not is_http:
             raise UsageError(f"the URL of a server begins with http:// or https://, not {url!r}")
         token = token or os.environ.get("INFINITE_RL_SERVE_TOKEN", "")
         if not token:
@@ -144,7 +149,7 @@ class RewardClient:
         if getattr(self._connections, "pid", None) != os.getpid():  # a fork shares no connection
             kind = HTTPSConnection if self._address.scheme == "https" else HTTPConnection
             host = self._address.hostname or ""
-            self._connections.value = kind(host, self._address.port, timeout=self._timeout)
+            self._connections.value = kind(host, self._port, timeout=self._timeout)
             self._connections.pid = os.getpid()
         connection: HTTPConnection = self._connections.value
         return connection

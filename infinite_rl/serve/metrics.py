@@ -65,6 +65,8 @@ class Metrics:
         if folder := os.environ.get(_DIRECTORY):
             for path in Path(folder).glob("gauge_live*_*.db"):
                 pid = int(path.stem.rpartition("_")[2])
-                if not Path(f"/proc/{pid}").exists():
+                try:
+                    os.kill(pid, 0)
+                except ProcessLookupError:
                     mark_process_dead(pid)  # type: ignore[no-untyped-call]
         return generate_latest(self._registry)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import logging
 import os
 import resource
 import secrets
@@ -79,6 +78,8 @@ def _run(config: ServeConfig, token: str, listener: socket.socket) -> None:
         "lifespan": "on",
         "ws": "none",
         "log_config": None,
+        # Warnings are of malformed requests: a client could fill the disk with them.
+        "log_level": "error",
         "access_log": False,
         "server_header": False,
         "proxy_headers": False,
@@ -86,8 +87,6 @@ def _run(config: ServeConfig, token: str, listener: socket.socket) -> None:
         "timeout_graceful_shutdown": int(config.grace) + 1,
         "workers": config.processes,
     }
-    # Its warnings are of malformed requests: a client could fill the disk with them.
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     if config.processes == 1:
         from .app import create_app
 

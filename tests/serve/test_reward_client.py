@@ -133,8 +133,9 @@ def test_a_wrong_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("INFINITE_RL_SERVE_TOKEN", raising=False)
     with pytest.raises(UsageError, match="the server's token is needed"):
         RewardClient("http://127.0.0.1:1")
-    with pytest.raises(UsageError, match="begins with http"):
-        RewardClient("127.0.0.1:1", "token")
+    for url in ("127.0.0.1:1", "http://", "http://127.0.0.1:port", "ftp://127.0.0.1"):
+        with pytest.raises(UsageError, match="begins with http"):
+            RewardClient(url, "token")
     client = RewardClient("http://127.0.0.1:1", "token", patience=0)
     with pytest.raises(UsageError, match="2 completions of 1 rows"):
         client.score([SEVEN], ["7", "8"])
