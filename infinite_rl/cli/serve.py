@@ -10,8 +10,7 @@ class Serve(ServeConfig, Verb):
     /openrlhf and /slime, GET /health and /metrics. Listens on loopback. The token of
     $INFINITE_RL_SERVE_TOKEN is needed by every client; if it is not set, one is made and printed.
 
-    Examples: infinite-rl serve --port 8080. INFINITE_RL_SERVE_TOKEN=... infinite-rl serve
-    --host 0.0.0.0 --rewards math,coding.
+    Examples: infinite-rl serve --port 8080. infinite-rl serve --host 0.0.0.0 --rewards math,coding.
 
     Exit code: 0 stopped by SIGTERM or Ctrl-C, 1 the port cannot be used, 2 wrong usage.
     """

@@ -13,7 +13,6 @@ import string
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InfiniteRLError, UsageError, import_extra
@@ -96,10 +95,7 @@ def _run(config: ServeConfig, token: str, listener: socket.socket) -> None:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         os.environ[_SETTINGS], os.environ[TOKEN] = json.dumps(config.values()), token
         app = f"{__name__}:app_of_environment"
-        supervisors = import_module("uvicorn.supervisors")
-        supervisors.Multiprocess(
-            uvicorn.Config(app, factory=True, **options), sockets=[listener]
-        ).run()
+        uvicorn.run(app, factory=True, fd=listener.fileno(), **options)
 
 
 def _token_of(text: str) -> str:
