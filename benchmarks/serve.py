@@ -49,7 +49,7 @@ _DEADLINE_S, _HANG_S = 15.0, 30.0
 _WORKERS = os.cpu_count() or 1
 _REWARDS = ("math", "gsm8k", "coding")
 _SHARE_HOSTILE = 0.05
-_KILL_S = 5.0
+_KILL_S = 15.0
 _ROUNDS = 3
 
 Case = tuple[dict[str, str], str, str]  # a row, a completion, the status that is known
@@ -292,7 +292,7 @@ async def slow_reader(running: Running, end: float) -> None:
 
 
 async def killer(running: Running, end: float) -> None:
-    """Kill a worker every few seconds, and stop every tenth instead."""
+    """Kill a worker now and then, and stop every tenth instead."""
     rng = random.Random(0)
     for number in itertools.count(1):
         await asyncio.sleep(_KILL_S)

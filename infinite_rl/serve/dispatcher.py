@@ -278,7 +278,8 @@ class Dispatcher:
                 self._closing.wait(_START_AGAIN_S)
             elif jobs := self._take(number):
                 reason = self._do(worker, deque(jobs))
-                del self._running[number]
+                with self._change:
+                    del self._running[number]
 
     def _start(self, number: int) -> Worker | None:
         """Start a worker and load what it needs; None if that fails."""
