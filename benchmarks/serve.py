@@ -49,7 +49,7 @@ _DEADLINE_S, _HANG_S = 15.0, 30.0
 _WORKERS = os.cpu_count() or 1
 _REWARDS = ("math", "gsm8k", "coding")
 _SHARE_HOSTILE = 0.05
-_KILL_S = 15.0
+_KILL_S = 15.0  # between two kills
 _ROUNDS = 3
 
 Case = tuple[dict[str, str], str, str]  # a row, a completion, the status that is known

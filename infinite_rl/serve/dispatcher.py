@@ -183,11 +183,6 @@ class Dispatcher:
         """Announce that nothing will be judged from this moment of the monotonic clock on."""
         self._stop_at = min(self._stop_at, moment)
 
-    @property
-    def stops_at(self) -> float:
-        """The moment at which judging ends; infinite if none is announced."""
-        return self._stop_at
-
     def close(self) -> None:
         """End the worker processes."""
         self._closing.set()
