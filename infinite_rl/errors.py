@@ -12,6 +12,7 @@ user's or the provider's:
      +-- RuntimeMissing           a .wasm runtime is absent or not the one that was built
      |    +-- ExtraMissing        an optional runtime is not installed
      +-- SandboxError             the sandbox itself broke; a guest's failure is an Execution
+     +-- JudgingUnavailable       a server of rewards gave no answer: nothing is known of the rows
      +-- LaunchError              the cloud, or a program that builds for it, did not do its part
      +-- ProviderError            the provider did not answer with a completion
           +-- ProviderUnavailable passing trouble (429, 5xx, network): the call may be repeated
@@ -139,6 +140,10 @@ class ExtraMissing(RuntimeMissing):
 
 class SandboxError(InfiniteRLError):
     """The sandbox itself broke: our fault, never the guest program's."""
+
+
+class JudgingUnavailable(InfiniteRLError):
+    """A server of rewards gave no answer in time: nothing is known of the completions."""
 
 
 class LaunchError(InfiniteRLError):

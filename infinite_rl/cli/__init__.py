@@ -56,6 +56,7 @@ VERBS: Mapping[str, Row] = {
         "replay": ("call a reward again as a witness says", "audit:Replay"),
     }),
     "score": ("score completions with the rewards", "score:Score"),
+    "serve": ("serve the rewards and the sandbox over HTTP", "serve:Serve"),
     "export": ("write the columns that a trainer reads, with a dataset card", "export:Export"),
     "report": ("make one HTML page about a data set", "report:Report"),
     "train": ("fine-tune a model by SFT or GRPO on verified rows", {

@@ -134,11 +134,11 @@ def score_rows(
                     f"row {number} has columns that scores would replace: {', '.join(foreign)}; "
                     "rename them, or use --overwrite_columns"
                 )
-            yield _job(row, number, judging, rewards or REWARDS)
+            yield job_of(row, number, judging, rewards or REWARDS)
 
     def scores(every: Iterator[Mapping[str, Any]]) -> Iterable[Row]:
         if rewards is not None:
-            return in_threads(partial(_judged, rewards=rewards), jobs(every), default_count())
+            return in_threads(partial(judged, rewards=rewards), jobs(every), default_count())
         return (spread or partial(_on_cores, judging))(jobs(every))
 
     for row, columns in beside_results(source, scores):
@@ -228,9 +228,10 @@ def _with_responses(source: Iterable[Row], column: str) -> Iterator[Row]:
 # --- one completion ------------------------------------------------------------------------------
 
 
-def _job(
-    row: Mapping[str, Any], number: int, judging: Judging, versions: Mapping[str, object]
+def job_of(
+    row: Mapping[str, Any], number: int, judging: Judging, rewards: Mapping[str, object]
 ) -> Job:
+    """Return the job that judges the `number`-th row. Raises UsageError if it lacks a column."""
     required = dict.fromkeys((judging.completion, judging.answer, "type"))
     if judging.type:
         del required["type"]
@@ -242,7 +243,7 @@ def _job(
         if column not in row:
             raise NoColumn(column, row, f"row {number}")
     name = judging.type or row["type"]
-    look_up("reward", name, versions)
+    look_up("reward", name, rewards)
     completion, answer = row[judging.completion], answer_of(row[judging.answer])
     parts = {"type": name, "prompt": row.get("prompt"), "answer": answer}
     parts["language"] = judging.language or row.get("language")
@@ -261,7 +262,7 @@ def _job(
 def judge_job(job: Job) -> Row:
     """Return the score columns of a job, by a built-in reward: the work of a worker process."""
     name = job["sample"]["type"]
-    return _judged(job, {name: _reward(name, *job["how"])})
+    return judged(job, {name: _reward(name, *job["how"])})
 
 
 @lru_cache(maxsize=16)
@@ -270,7 +271,8 @@ def _reward(name: str, timeout: float, first_failure: bool, factor: float | None
     return new_reward(name, timeout, options)
 
 
-def _judged(job: Job, rewards: Mapping[str, RewardFunction]) -> Row:
+def judged(job: Job, rewards: Mapping[str, RewardFunction]) -> Row:
+    """Return the score columns of a job, by that one of `rewards` which its row names."""
     name = job["sample"]["type"]
     reward, score = rewards[name], unscored(0.0, job["fault"])
     if not job["fault"]:

@@ -249,8 +249,8 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path, monkeypatch: pytest.Monke
     given, whole = file_of(tmp_path), tmp_path / "whole.jsonl"
     score_file(given, whole)
     judged: list[object] = []
-    original = scoring._job
-    monkeypatch.setattr(scoring, "_job", lambda *given: judged.append(0) or original(*given))
+    original = scoring.job_of
+    monkeypatch.setattr(scoring, "job_of", lambda *given: judged.append(0) or original(*given))
     for torn in (b"", b'{"type": "math", "prom'):
         out = tmp_path / f"out{len(torn)}.jsonl"
         part = begun(given, out, 11)

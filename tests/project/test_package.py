@@ -43,7 +43,7 @@ LAYERS = (
     {"generation"},
     {"generator"},
     {"export", "report", "adapters"},
-    {"audit"},
+    {"audit", "serve"},
     {"training"},
     {"evaluation"},
     {"launch"},
@@ -118,6 +118,9 @@ AT_ONCE = {
     "training.engines.async_engine training.engines.local training.engines.ray_engine "
     "training.engines.role_workers training.engines.vllm_rollout training.runs.demo",
     "trl": "training.engines.trl_engine training.engines.trl_options",
+    "starlette": "serve.app",
+    "uvicorn": "serve.connections",
+    "prometheus_client": "serve.metrics",
     "their trainer": "adapters.nemo_gym adapters.open_instruct adapters.openreward adapters.skyrl "
     "adapters.verifiers",
 }
@@ -157,6 +160,10 @@ NEEDED = {
     "torch": "train: train sft config.json",
     "transformers": "train: evaluate --model m --tasks rows.jsonl -o out",
     "trl": "trl: train sft config.json --engine trl",
+    "starlette": "serve: serve",
+    "uvicorn": "serve: serve",
+    "httptools": "serve: serve",
+    "prometheus_client": "serve: serve",
     "lm_eval": "eval: evaluate --harness lm_eval --model m --tasks gsm8k -o out",
 }
 # Each command in a fork of one process, so that what one has loaded is not there for the next; the

@@ -1,0 +1,71 @@
+"""The settings of the server."""
+
+from collections.abc import Mapping
+from pkgutil import resolve_name
+
+from ..config import Config, Number, Strings, ranged
+from ..errors import UsageError, look_up
+from ..reward_functions import REWARDS, RewardFunction
+
+MIB = 2**20
+
+
+class ServeConfig(Config):
+    """
+    host             address to listen on; any other than loopback needs $INFINITE_RL_SERVE_TOKEN
+    port             port to listen on; 0 takes a free one
+    rewards          rewards that are served; your own as NAME=package.module:Class (default: all)
+    workers          processes that judge (default: one per core)
+    processes        processes that speak HTTP, behind one port; they share the workers out
+    timeout          seconds one run of a program, or one comparison, may take
+    memory_mb        MiB of memory of one run of a program
+    deadline         seconds a request may take; what has no verdict by then is unscored
+    queue            completions that may wait or be judged; one request may have half of them
+    body_mb          MiB that the body of a request may have
+    bodies_mb        MiB that the requests and answers under way may have together
+    worker_mb        MiB at which an idle worker is replaced
+    connections      connections at once; beyond, the one that is idle longest is closed
+    client_timeout   seconds for the head of a request to come, and for an answer to be taken
+    grace            seconds that requests under way have to end after SIGTERM
+    unscored_reward  number for trainers that know numbers only (default: an error, HTTP 422)
+    partial          give those trainers the correctness in [0, 1] in place of the verdict
+    """
+
+    host: str = "127.0.0.1"
+    port: int = ranged(8080, 0, 65535)
+    rewards: Strings = ()
+    workers: int | None = ranged(None, 1, 1024)
+    processes: int = ranged(1, 1, 256)
+    timeout: Number = ranged(5.0, 0.01, 3600)
+    memory_mb: Number = ranged(256.0, 16, 4096)
+    deadline: Number = ranged(60.0, 0.1, 3600)
+    queue: int = ranged(20_000, 2)
+    body_mb: Number = ranged(16.0, 0.001, 1024)
+    bodies_mb: Number = ranged(256.0, 0.001)
+    worker_mb: Number = ranged(1024.0, 64)
+    connections: int = ranged(1000, 1)
+    client_timeout: Number = ranged(10.0, 0.1, 3600)
+    grace: Number = ranged(30.0, 0)
+    unscored_reward: Number | None = None
+    partial: bool = False
+
+
+def served_rewards(names: Strings) -> Mapping[str, str]:
+    """Return the path of each reward that is served, by its name.
+
+    Raises:
+        UnknownName: there is no such reward.
+        UsageError: a reward of one's own cannot be imported, or is none.
+    """
+    rewards: dict[str, str] = {}
+    for each in names:
+        name, own, path = each.partition("=")
+        rewards[name] = path if own else look_up("reward", name, REWARDS)
+        if own:
+            try:
+                kind = resolve_name(path)
+            except (ImportError, AttributeError, ValueError) as error:
+                raise UsageError(f"the reward {name!r} cannot be imported: {error}") from None
+            if not (isinstance(kind, type) and issubclass(kind, RewardFunction)):
+                raise UsageError(f"the reward {name!r} is no subclass of RewardFunction: {path}")
+    return rewards or REWARDS
