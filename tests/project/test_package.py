@@ -111,7 +111,8 @@ AT_ONCE = {
     "sandbox.javascript.guest sandbox.javascript.machine sandbox.javascript.typescript "
     "sandbox.scientific.guest sandbox.scientific.image sandbox.scientific.wasi sandbox.sql.guest "
     "sandbox.c.compiler sandbox.c.guest sandbox.cpp.checkers sandbox.cpp.compiler "
-    "sandbox.cpp.guest sandbox.programs sandbox.wasi",
+    "sandbox.cpp.guest sandbox.programs sandbox.wasi sandbox.python.session "
+    "sandbox.javascript.session sandbox.sql.session",
     "torch": "training.core.advantages training.core.generations training.core.grpo "
     "training.core.learner training.core.loss training.core.optimizer training.core.prefill "
     "training.core.rollouts training.core.sampling training.core.sft training.core.tensors "
