@@ -1,7 +1,8 @@
 """The rewards as each trainer calls them, one file a trainer (docs/adapters.md).
 
     scorer.py         shared by all: judge, and compute the reward
-    trl.py            TRL: a reward function for GRPOTrainer and RLOOTrainer
+    tools.py          tools of a model: code in a session, and submit
+    trl.py            TRL: a reward function, and environments with tools
     verl.py           verl: a custom reward function
     openrlhf.py       OpenRLHF: the file of a remote reward
     open_instruct.py  open-instruct: a verifier
@@ -18,6 +19,6 @@ Modules that a trainer loads by their path import the package by its name: they 
 from __future__ import annotations
 
 from .rubric import for_rubric
-from .trl import for_trl
+from .trl import for_trl, tools_for_trl
 
-__all__ = ["for_rubric", "for_trl"]
+__all__ = ["for_rubric", "for_trl", "tools_for_trl"]

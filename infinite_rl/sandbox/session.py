@@ -216,6 +216,19 @@ class ToolSession:
         """Return another session in the present state. Raises `UsageError` as `snapshot` does."""
         return self.snapshot().open()
 
+    def restart(self) -> ToolSession:
+        """Return a new session, without this one's state, for what turns and time are left."""
+        session = ToolSession(self.language, self.limits, self.setup, self.database)
+        session.turns, session.used_s = self.turns, self.used_s
+        if self.is_used_up:
+            session.ended = self.ended
+        return session
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether no turn or no time is left."""
+        return self.turns >= self.limits.turns or self.used_s >= self.limits.total_s
+
     def close(self) -> None:
         """End the session and free its memory."""
         with self._lock:
