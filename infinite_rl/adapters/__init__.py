@@ -10,6 +10,7 @@
     nemo_gym.py       NeMo Gym: a resources server
     verifiers.py      verifiers 0.4 and prime-rl: a taskset
     openreward.py     Open Reward Standard: an environment of one turn
+    mcp_server.py     MCP: a server of tools and tasks
     harbor.py         Harbor: the verifier of a task
     rubric.py         verifiers before 0.4: a function of a rubric
 
