@@ -9,6 +9,7 @@
     skyrl.py          SkyRL: an environment of one step
     nemo_gym.py       NeMo Gym: a resources server
     verifiers.py      verifiers 0.4 and prime-rl: a taskset
+    verifiers_tools.py  its tools, in one process for all rollouts
     openreward.py     Open Reward Standard: an environment of one turn
     mcp_server.py     MCP: a server of tools and tasks
     harbor.py         Harbor: the verifier of a task

@@ -85,8 +85,8 @@ class Episode:
     """One attempt of a model at a row, with tools; see the module. Sessions start when used.
 
     `fault` says what failed on our side, "" if nothing did. A session that ends is replaced by a
-    new one, as long as turns and time are left. In a row of SQL the tool `sql` reads its database
-    (the first, of several), else an empty one.
+    new one, as long as turns and time are left. The tool `sql` reads `database`, JSON as in a row's
+    answer; by default that of a row of SQL (see `database_of`), else an empty one.
 
     Raises:
         UnknownName: there is no such tool.
@@ -99,8 +99,10 @@ class Episode:
         tools: Sequence[str] = ("python", "submit"),
         limits: SessionLimits | None = None,
         judge: Scorer | None = None,
+        database: str | None = None,
     ) -> None:
         self.sample, self.judge = sample, judge or scorer()
+        self._database = database
         self.tools = {name: look_up("tool", name, TOOLS) for name in tools}
         for tool in self.tools.values():
             if tool.language:
@@ -170,13 +172,23 @@ class Episode:
         return f"{turn.text} {AGAIN}" if ended and not session.is_used_up else turn.text
 
     def _new_session(self, language: str) -> ToolSession:
-        database = None
-        if language == "sql" and self.sample is not None and self.sample.type == "sql":
-            database = image_of(read_reference(self.sample.answer).databases[0])
-        return ToolSession(language, self._limits, database=database)
+        if language != "sql":
+            return ToolSession(language, self._limits)
+        database = self._database or (self.sample and database_of(self.sample))
+        image = image_of(database) if database else None
+        return ToolSession(language, self._limits, database=image)
 
     def _submit(self, answer: str) -> str:
         if self.submitted is not None:
             return "An answer was submitted before, and counts."
         self.submitted = answer if f"<{ANSWER_TAG}" in answer else tagged(answer)
         return "The answer is submitted."
+
+
+def database_of(sample: Sample) -> str:
+    """The database of a row of SQL, as JSON; the first of several, and "" for any other row.
+
+    Raises:
+        BadReference: the row's answer cannot be read.
+    """
+    return read_reference(sample.answer).databases[0] if sample.type == "sql" else ""

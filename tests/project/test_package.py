@@ -120,7 +120,7 @@ AT_ONCE = {
     "training.engines.role_workers training.engines.vllm_rollout training.runs.demo",
     "trl": "training.engines.trl_engine training.engines.trl_options",
     "their trainer": "adapters.nemo_gym adapters.open_instruct adapters.openreward adapters.skyrl "
-    "adapters.verifiers",
+    "adapters.verifiers adapters.verifiers_tools",
 }
 
 
