@@ -236,7 +236,7 @@ class ToolSession:
 
     def _started(self) -> Interpreter:
         if self._interpreter is None and self._origin is not None:
-            self._interpreter = self._origin.open()
+            self._interpreter, self._origin = self._origin.open(), None
         elif self._interpreter is None:
             limits = self.limits.of_turn(self.limits.total_s)
             options = {} if self.database is None else {"database": self.database}

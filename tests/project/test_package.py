@@ -116,6 +116,7 @@ AT_ONCE = {
     "torch": "training.core.advantages training.core.generations training.core.grpo "
     "training.core.learner training.core.loss training.core.optimizer training.core.prefill "
     "training.core.rollouts training.core.sampling training.core.sft training.core.tensors "
+    "training.core.tool_turns "
     "training.engines.async_engine training.engines.local training.engines.ray_engine "
     "training.engines.role_workers training.engines.vllm_rollout training.runs.demo",
     "trl": "training.engines.trl_engine training.engines.trl_options",
@@ -158,6 +159,7 @@ NEEDED = {
     "torch": "train: train sft config.json",
     "transformers": "train: evaluate --model m --tasks rows.jsonl -o out",
     "trl": "trl: train sft config.json --engine trl",
+    "mcp": "mcp: mcp",
     "lm_eval": "eval: evaluate --harness lm_eval --model m --tasks gsm8k -o out",
 }
 # Each command in a fork of one process, so that what one has loaded is not there for the next; the
