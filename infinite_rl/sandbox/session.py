@@ -193,6 +193,13 @@ class ToolSession:
             except SessionEnded as stop:
                 turn = stop.turn
                 self._end(turn.error)
+            except BaseException:
+                # After Ctrl-C the call still runs: its interpreter is left to it.
+                self._interpreter, self.ended = (
+                    None,
+                    "a turn was interrupted, or the sandbox failed",
+                )
+                raise
             duration = time.monotonic() - began
             self.used_s += duration
             if not self.ended and self.used_s >= self.limits.total_s:

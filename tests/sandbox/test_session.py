@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import patch
 
 import pytest
 
-from infinite_rl.errors import UnknownName, UsageError
+from infinite_rl.errors import SandboxError, UnknownName, UsageError
 from infinite_rl.layout import tagged
 from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.sandbox.executor import RewardExecutor
+from infinite_rl.sandbox.python.session import PythonInterpreter
 from infinite_rl.sandbox.session import SessionLimits, ToolSession
 from infinite_rl.types import Sample
 
@@ -285,6 +287,17 @@ def test_a_language_without_sessions_names_those_that_have_them() -> None:
         ToolSession("typescript")
     with pytest.raises(UnknownName):
         ToolSession("cobol")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SandboxError])
+def test_a_turn_that_is_interrupted_or_breaks_the_sandbox_ends_the_session(
+    error: type[BaseException],
+) -> None:
+    with ToolSession("python") as session:
+        session.run("x = 6")
+        with patch.object(PythonInterpreter, "run", side_effect=error), pytest.raises(error):
+            session.run("x")
+        assert session.run("x").status == "ended"
 
 
 def test_threads_take_turns_in_one_session() -> None:
