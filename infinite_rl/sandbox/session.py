@@ -195,10 +195,7 @@ class ToolSession:
                 self._end(turn.error)
             except BaseException:
                 # After Ctrl-C the call still runs: its interpreter is left to it.
-                self._interpreter, self.ended = (
-                    None,
-                    "a turn was interrupted, or the sandbox failed",
-                )
+                self._interpreter, self.ended = None, "a turn was interrupted"
                 raise
             duration = time.monotonic() - began
             self.used_s += duration
