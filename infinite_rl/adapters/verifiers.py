@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -23,6 +24,8 @@ from typing import ClassVar, Literal
 import verifiers.v1 as vf
 
 from infinite_rl.adapters.scorer import scorer
+from infinite_rl.adapters.tools import database_of
+from infinite_rl.adapters.verifiers_tools import SandboxToolset, SandboxToolsetConfig, ToolState
 from infinite_rl.dataset.ground_truth import pack, unpack
 from infinite_rl.dataset.rows import read
 from infinite_rl.errors import InfiniteRLError, UsageError
@@ -48,8 +51,13 @@ class InfiniteRLTaskConfig(vf.TaskConfig):
     timeout: float = 5.0
 
 
-class InfiniteRLTask(vf.Task[InfiniteRLData, vf.State, InfiniteRLTaskConfig]):
+class InfiniteRLTask(vf.Task[InfiniteRLData, ToolState, InfiniteRLTaskConfig]):
     """A task that is judged by the last reply."""
+
+    async def setup(self, trace: vf.Trace, runtime: vf.Runtime) -> None:  # noqa: ARG002
+        """Name the session of the rollout's tools, and the database that they read."""
+        trace.state.session = uuid.uuid4().hex
+        trace.state.database = database_of(unpack(self.data.ground_truth))
 
     @vf.reward
     async def infinite_rl(self, trace: vf.Trace) -> float:
@@ -78,16 +86,25 @@ class InfiniteRLTask(vf.Task[InfiniteRLData, vf.State, InfiniteRLTaskConfig]):
 
 
 class InfiniteRLTasksetConfig(vf.TasksetConfig):
-    """`path` is a file or folder of rows that `infinite-rl export --to verifiers` wrote."""
+    """`path` is a file or folder of rows that `infinite-rl export --to verifiers` wrote.
+
+    `tools.names` gives the model tools, for example `--env.taskset.tools.names '["python"]'`.
+    """
 
     path: Path | None = None
     task: InfiniteRLTaskConfig = InfiniteRLTaskConfig()
+    tools: SandboxToolsetConfig = SandboxToolsetConfig()
 
 
 class InfiniteRLTaskset(vf.Taskset[InfiniteRLTask, InfiniteRLTasksetConfig]):
     """The tasks of an export. A package of rows names them in `rows`, the default of `path`."""
 
     rows: ClassVar[Path | None] = None
+
+    @classmethod
+    def toolsets(cls, config: InfiniteRLTasksetConfig) -> list[vf.Toolset]:
+        """Return the tools that all rollouts share."""
+        return _toolsets(config.tools)
 
     def load(self) -> Iterator[InfiniteRLTask]:
         """Yield a task for each row.
@@ -123,12 +140,18 @@ class ProceduralConfig(vf.TasksetConfig):
     levels: list[int] = []
     seed: int = 0
     task: InfiniteRLTaskConfig = InfiniteRLTaskConfig()
+    tools: SandboxToolsetConfig = SandboxToolsetConfig()
 
 
 class ProceduralTaskset(vf.Taskset[InfiniteRLTask, ProceduralConfig]):
     """Tasks without end, made from a seed when they are needed. `--num-tasks` takes the first n."""
 
     INFINITE = True
+
+    @classmethod
+    def toolsets(cls, config: ProceduralConfig) -> list[vf.Toolset]:
+        """Return the tools that all rollouts share."""
+        return _toolsets(config.tools)
 
     def load(self) -> Iterator[InfiniteRLTask]:
         """Yield tasks. Raises UsageError for an unknown family, or a level that none has."""
@@ -151,3 +174,7 @@ class ProceduralTaskset(vf.Taskset[InfiniteRLTask, ProceduralConfig]):
                 ),
                 config.task,
             )
+
+
+def _toolsets(config: SandboxToolsetConfig) -> list[vf.Toolset]:
+    return [SandboxToolset(config)] if config.names else []

@@ -58,6 +58,7 @@ VERBS: Mapping[str, Row] = {
     "score": ("score completions with the rewards", "score:Score"),
     "serve": ("serve the rewards and the sandbox over HTTP", "serve:Serve"),
     "export": ("write the columns that a trainer reads, with a dataset card", "export:Export"),
+    "mcp": ("serve tools in sandboxes, and tasks, to a client of MCP", "mcp:Mcp"),
     "report": ("make one HTML page about a data set", "report:Report"),
     "train": ("fine-tune a model by SFT or GRPO on verified rows", {
         "sft": ("supervised fine-tuning on the rows' responses", "train:Sft"),
@@ -109,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             with output(command.json, command.argv) as emit:
                 return command.config().run(emit)
         finally:  # after a help text, too: here a reader that has left can still be handled
-            if sys.stdout is not None:  # the caller may have closed it
+            if sys.stdout is not None and not sys.stdout.closed:  # by the caller, or by a server
                 sys.stdout.flush()
     except InfiniteRLError as error:
         print(f"error: {plain(str(error))}", file=sys.stderr)

@@ -1,6 +1,7 @@
 """Programs run in WebAssembly, a fresh instance for each run. `infinite_rl.executor` is its face.
 
 executor.py     programs in, executions out, from threads and worker processes
+session.py      one interpreter that keeps its state from turn to turn
 runtimes.py     the table of runtimes, their files, and the interface of a guest
 engine.py       the engines that all guests share: settings, clock, threads, signal handlers
 compiled.py     compiled code: the cache, and baseline code until optimised code is there

@@ -33,11 +33,22 @@ _call = ctypes.CFUNCTYPE(
     *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p),
 )(("wasmtime_func_call_unchecked", ffi.dll))
 _no_finalizer = ctypes.CFUNCTYPE(None, ctypes.c_void_p)()
+_compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(
+    ("memcmp", ctypes.CDLL(None))
+)
+_PAGE, _BLOCK = 4096, 65536  # bytes that are stored together, and compared at once
 _current = threading.local()  # .instance: the one that this thread is in
 
 
 class OutOfBounds(Exception):
     """The guest named an address beyond its memory."""
+
+
+class MemoryImage(NamedTuple):
+    """A memory: its size in bytes, and by address the pages that a fresh instance's lacks."""
+
+    size: int
+    pages: dict[int, bytes]
 
 
 class Signature(NamedTuple):
@@ -185,3 +196,28 @@ class Instance:
         """Return the current size of the memory in bytes."""
         self._size = int(ffi.wasmtime_memory_data_size(self._context, ctypes.byref(self._memory)))
         return self._size
+
+    def image(self, fresh: Instance) -> MemoryImage:
+        """Return the memory between two calls, by its difference from a fresh instance's."""
+        size, known = self.memory_size(), fresh.memory_size()
+        zeros, pages = ctypes.create_string_buffer(_BLOCK), dict[int, bytes]()
+        blank = ctypes.addressof(zeros)
+        for block in range(0, size, _BLOCK):
+            at, like = self._base + block, fresh._base + block if block < known else blank
+            if _compare(at, like, _BLOCK):
+                for offset in range(0, _BLOCK, _PAGE):
+                    if _compare(at + offset, like + offset, _PAGE):
+                        pages[block + offset] = ctypes.string_at(at + offset, _PAGE)
+        return MemoryImage(size, pages)
+
+    def load(self, image: MemoryImage) -> None:
+        """Give this fresh instance the memory of another. Raises `WasmtimeError` if it is full."""
+        missing, before = image.size - self.memory_size(), ctypes.c_uint64()
+        if missing > 0 and (
+            error := ffi.wasmtime_memory_grow(
+                self._context, ctypes.byref(self._memory), missing // _BLOCK, ctypes.byref(before)
+            )
+        ):
+            raise WasmtimeError._from_ptr(error)
+        for address, page in image.pages.items():
+            self.write(address, page)

@@ -106,7 +106,8 @@ class Runtime:
     coding reward judges programs: not the texts of a runtime with `is_query_language`, and only
     the printed output of one without `runs_tests`. A runtime of an extra has no file, but a
     compiler or an interpreter in a Python `package`. One that `shares` another's file, or its
-    language, judges the same tests.
+    language, judges the same tests. `session` names the class of its sessions (`session.py`), if it
+    has them.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Runtime:
     runs_tests: bool = True
     package: str = ""
     shares: str = ""
+    session: str = ""
 
     @property
     def is_built(self) -> bool:
@@ -133,14 +135,17 @@ _SQL = "cc1891081351817f5487dde61c980fef8a4b04b36f4fcbae6d4cdc92eb3de4fd"
 # fmt: off
 RUNTIMES: tuple[Runtime, ...] = (
     Runtime("python", ("py", "python3"), "python.wasm", "",
-            f"{_GUESTS}.python.guest:PythonGuest", "print(6 * 7)"),
+            f"{_GUESTS}.python.guest:PythonGuest", "print(6 * 7)",
+            session=f"{_GUESTS}.python.session:PythonInterpreter"),
     Runtime("javascript", ("js", "node"), "universal_js.wasm", _JAVASCRIPT,
-            f"{_GUESTS}.javascript.guest:JavaScriptGuest", "console.log(6 * 7)"),
+            f"{_GUESTS}.javascript.guest:JavaScriptGuest", "console.log(6 * 7)",
+            session=f"{_GUESTS}.javascript.session:JavaScriptInterpreter"),
     Runtime("typescript", ("ts", "tsx", "mts", "cts"), "universal_js.wasm", _JAVASCRIPT,
             f"{_GUESTS}.javascript.typescript:TypeScriptGuest",
             "const x: number = 42; console.log(x)", shares="javascript"),
     Runtime("sql", ("sqlite", "sqlite3"), "sql.wasm", _SQL,
             f"{_GUESTS}.sql.guest:SqlGuest", "SELECT 6 * 7", is_query_language=True,
+            session=f"{_GUESTS}.sql.session:SqlInterpreter",
             install="bash build_src/build_wasm.sh sql (in a checkout), or "
                     "INFINITE_RL_RUNTIMES=sql pip install ."),
     Runtime("cpp", ("c++", "cc"), "", "", f"{_GUESTS}.cpp.guest:CppGuest",

@@ -10,17 +10,16 @@ import os
 import re
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hub_environment import install, run
 from openai_server import COUNTS, OpenAIServer, Reply, Request
 
 from infinite_rl.export import export
 from infinite_rl.layout import tagged
 
-ROOT = Path(__file__).parents[2]
 pytestmark = [pytest.mark.slow, pytest.mark.soak]
 GOOD = {"type": "math", "prompt": "What is 2 + 5?", "answer": "7", "response": tagged("7")}
 CODE = {
@@ -38,31 +37,9 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Installs a package into a virtual environment that also has this one; gives its programs."""
 
     def installed(requirement: str) -> Path:
-        folder = tmp_path_factory.mktemp("hub")
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        programs = folder / "bin"
-        wanted = [requirement, "hatchling", "uv"]
-        subprocess.run([programs / "pip", "install", "-q", *wanted], check=True)
-        (site,) = folder.glob("lib/python*/site-packages")
-        paths = [str(ROOT), sysconfig.get_path("purelib")]  # the hub's own libraries come first
-        (site / "infinite_rl.pth").write_text("\n".join(paths))
-        return programs
+        return install(tmp_path_factory.mktemp("hub"), requirement, "hatchling", "uv")
 
     return installed
-
-
-def run(programs: Path, *words: object, cwd: Path, **more: str) -> str:
-    """The output of a hub's program."""
-    done = subprocess.run(
-        [programs / str(words[0]), *map(str, words[1:])],
-        cwd=cwd,
-        env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", **more},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def streamed(request: Request) -> Reply:

@@ -176,7 +176,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["audit.md", "datasets.md", "evaluation.md", "training.md"])
+@pytest.mark.parametrize(
+    "page", ["audit.md", "datasets.md", "evaluation.md", "tools.md", "training.md"]
+)
 def test_the_python_of_a_guide_runs(page: str, here: Path) -> None:
     assert blocks(page, "python")
     for block in blocks(page, "python"):

@@ -111,10 +111,12 @@ AT_ONCE = {
     "sandbox.javascript.guest sandbox.javascript.machine sandbox.javascript.typescript "
     "sandbox.scientific.guest sandbox.scientific.image sandbox.scientific.wasi sandbox.sql.guest "
     "sandbox.c.compiler sandbox.c.guest sandbox.cpp.checkers sandbox.cpp.compiler "
-    "sandbox.cpp.guest sandbox.programs sandbox.wasi",
+    "sandbox.cpp.guest sandbox.programs sandbox.wasi sandbox.python.session "
+    "sandbox.javascript.session sandbox.sql.session",
     "torch": "training.core.advantages training.core.generations training.core.grpo "
     "training.core.learner training.core.loss training.core.optimizer training.core.prefill "
     "training.core.rollouts training.core.sampling training.core.sft training.core.tensors "
+    "training.core.tool_turns "
     "training.engines.async_engine training.engines.local training.engines.ray_engine "
     "training.engines.role_workers training.engines.vllm_rollout training.runs.demo",
     "trl": "training.engines.trl_engine training.engines.trl_options",
@@ -122,7 +124,7 @@ AT_ONCE = {
     "uvicorn": "serve.connections",
     "prometheus_client": "serve.metrics",
     "their trainer": "adapters.nemo_gym adapters.open_instruct adapters.openreward adapters.skyrl "
-    "adapters.verifiers",
+    "adapters.verifiers adapters.verifiers_tools",
 }
 
 
@@ -164,6 +166,7 @@ NEEDED = {
     "uvicorn": "serve: serve",
     "httptools": "serve: serve",
     "prometheus_client": "serve: serve",
+    "mcp": "mcp: mcp",
     "lm_eval": "eval: evaluate --harness lm_eval --model m --tasks gsm8k -o out",
 }
 # Each command in a fork of one process, so that what one has loaded is not there for the next; the

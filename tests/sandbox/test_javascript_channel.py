@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 
 from infinite_rl.sandbox.executor import RewardExecutor
-from infinite_rl.sandbox.javascript.guest import JavaScriptGuest, _Side
+from infinite_rl.sandbox.javascript.guest import JavaScriptGuest, Side
 from infinite_rl.sandbox.runtimes import Limits
 from infinite_rl.types import Program
 from tests.support.labelled import assert_none
@@ -197,16 +197,16 @@ class Fire:
         self.is_ended = False  # whether the first test ran to its end
         self.room = 0  # for requests of the program's
         self.texts = deque[str](maxlen=20)
-        real = _Side.on_host_call
+        real = Side.on_host_call
 
-        def exchanged(side: _Side, name: int, size: int, this: int, count: int, values: int) -> int:
+        def exchanged(side: Side, name: int, size: int, this: int, count: int, values: int) -> int:
             is_told = side.is_judge and side.machine.read(name, size) == b"exchange"
             if not is_told:
                 return real(side, name, size, this, count, values)
             text = side.machine.text(side.machine.word(values))
             return side.machine.new_string(self.answer(side, text))
 
-        def rejected(side: _Side, _promise: int, reason: int, is_handled: int) -> None:
+        def rejected(side: Side, _promise: int, reason: int, is_handled: int) -> None:
             box = None if is_handled else side.machine.drive("explain", reason)
             text = "Uncaught " if box is None else side.machine.text(box)
             self.is_ended = self.is_ended or text == "Error: END"
@@ -214,12 +214,12 @@ class Fire:
                 self.faults.append([text, *self.texts])
 
         with (
-            patch.object(_Side, "on_host_call", exchanged),
-            patch.object(_Side, "on_host_promise_rejection", rejected),
+            patch.object(Side, "on_host_call", exchanged),
+            patch.object(Side, "on_host_promise_rejection", rejected),
         ):
             self.guest = JavaScriptGuest()
 
-    def answer(self, side: _Side, text: str) -> str:
+    def answer(self, side: Side, text: str) -> str:
         """Answer the tests, after requests of the program's own."""
         parts = self.messages.heard(text)
         if parts[0][0] == "names":
@@ -238,7 +238,7 @@ class Fire:
         self.texts.append(text)
         return text
 
-    def ask(self, side: _Side, text: str) -> None:
+    def ask(self, side: Side, text: str) -> None:
         """The side of the tests answers any message with a message."""
         question = side.machine.question("serve", self.told(text).encode())
         data = side.machine.take_answer(side.machine.call("answer", *question))

@@ -96,7 +96,7 @@ class OpenAIServer(loopback.Service[Request]):
 
     def read(self, call: loopback.Call) -> Request:
         body = json.loads(call.body)
-        words = {message["role"]: message["content"] for message in body["messages"]}
+        words = {each["role"]: each.get("content") or "" for each in body["messages"]}
         model = body["model"] if call.path == "/v1/chat/completions" else ""
         system, prompt = words.get("system", ""), words["user"]
         return Request(model, system, prompt, body.get("seed"), call.headers, body)

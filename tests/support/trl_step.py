@@ -16,7 +16,14 @@ PROMPT = "3+4="
 _TEMPLATE = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}<assistant>"
 
 
-def trainer(rows: Sequence[dict[str, Any]], reward: Any, folder: str | Path) -> Any:
+def trainer(
+    rows: Sequence[dict[str, Any]],
+    reward: Any,
+    folder: str | Path,
+    words: Any = None,
+    options: dict[str, Any] | None = None,
+    **others: Any,
+) -> Any:
     """A `GRPOTrainer` that ends after one step of four completions."""
     from datasets import Dataset
     from tiny_models import byte_tokenizer, qwen3
@@ -27,17 +34,18 @@ def trainer(rows: Sequence[dict[str, Any]], reward: Any, folder: str | Path) -> 
         max_steps=1,
         per_device_train_batch_size=4,
         num_generations=4,
-        max_completion_length=4,
         logging_steps=1,
         use_cpu=True,
         bf16=False,
         report_to=[],
         save_strategy="no",
         disable_tqdm=True,
+        **(options or {"max_completion_length": 4}),
     )
     rows = Dataset.from_list(list(rows))
-    words = byte_tokenizer(chat_template=_TEMPLATE)
-    return GRPOTrainer(qwen3(), reward, config, train_dataset=rows, processing_class=words)
+    words = words or byte_tokenizer(chat_template=_TEMPLATE)
+    model = qwen3(max_position_embeddings=4096)
+    return GRPOTrainer(model, reward, config, train_dataset=rows, processing_class=words, **others)
 
 
 @cache

@@ -75,7 +75,7 @@ class JavaScriptGuest:
     def __init__(self, is_metered: bool = False) -> None:
         code = Code.METERED if is_metered else Code.OPTIMISED  # small: compiled in half a second
         module = load_compiled(runtime_named("javascript"), code)
-        self._prepared = Prepared(engine_for(code), module, _host_function)
+        self.prepared = Prepared(engine_for(code), module, _host_function)
         self._first_limits = Limits(timeout_s=_FIRST_S, fuel=_FIRST_FUEL if is_metered else None)
         self._constants = shielded(self._first_instance)
         self._plain = lru_cache(maxsize=_REFERENCES)(self._read_plain)
@@ -97,8 +97,8 @@ class JavaScriptGuest:
         memory, fuel = max(limits.memory_bytes, _STRIPPING_BYTES), limits.fuel
         limits = replace(limits, memory_bytes=memory, fuel=fuel and max(fuel, _FIRST_FUEL))
         with self._store(limits) as store:
-            run = _Run(Program(""), limits, store)
-            stripped = run.strip(self._side(run), json.dumps(texts))
+            run = Run(Program(""), limits, store)
+            stripped = run.strip(self.new_side(run), json.dumps(texts))
             return run.execution() if stripped is None else stripped
 
     @cached_property
@@ -116,9 +116,9 @@ class JavaScriptGuest:
 
     def _attempt(self, program: Program, limits: Limits, plain: _Plain | None) -> Execution:
         with self._store(limits) as store:
-            run = _Run(program, limits, store)
+            run = Run(program, limits, store)
             try:
-                run.start(self._side, plain)
+                run.start(self.new_side, plain)
             except WasmtimeError:  # the memory limit is too small for the engine itself
                 return Execution("", "out of memory\n", 1, "memory")
             return run.execution()
@@ -132,7 +132,7 @@ class JavaScriptGuest:
         names = sorted(called_names(flat))
         constants = [each for step in flat for each in (step.expected, step.message or "''")]
         with self._store(self._first_limits) as store:
-            side = self._side(_Run(Program(""), self._first_limits, store))
+            side = self.new_side(Run(Program(""), self._first_limits, store))
             answers = side.constants([*(f'"{name}" in globalThis' for name in names), *constants])
         if answers is None or any(value != "=false" for value, _shown in answers[: len(names)]):
             return None
@@ -149,28 +149,29 @@ class JavaScriptGuest:
     def _store(self, limits: Limits) -> Iterator[Store]:
         # A run refers to itself in many ways. Closed, its instances' memory does not wait for
         # Python's collector of cycles.
-        new_store = fresh_store(limits, self._prepared.engine)
+        new_store = fresh_store(limits, self.prepared.engine)
         with new_store as store, deadline(store, limits.timeout_s):
             yield store
 
-    def _side(self, run: _Run) -> _Side:
-        side = _Side(run)
-        side.machine = Machine(self._prepared, run.store, side, self._constants)
+    def new_side(self, run: Run) -> Side:
+        """Return a fresh interpreter of a run."""
+        side = Side(run)
+        side.machine = Machine(self.prepared, run.store, side, self._constants)
         side.machine.seed(run.limits.seed)
         return side
 
     def _first_instance(self) -> Mapping[str, int]:
         with self._store(self._first_limits) as store:
-            return exported_numbers(self._prepared, store)
+            return exported_numbers(self.prepared, store)
 
 
 def _host_function(_interface: str, name: str) -> HostFunction:
     """Return the host function for an import of the module; WASI calls without one fail."""
-    function: HostFunction | None = getattr(_Side, f"on_{name}", None)
+    function: HostFunction | None = getattr(Side, f"on_{name}", None)
     return function or (lambda *_arguments: _EBADF)
 
 
-class _Stopped(Exception):
+class Stopped(Exception):
     """Raised by the host to stop the program, whose outcome is known."""
 
 
@@ -185,31 +186,31 @@ class _Plain(NamedTuple):
     tests: list[list[Judged]]
 
 
-_ENDS = (_Stopped, OutOfMemory, OutOfBounds, Trap, WasmtimeError)  # of a run that did not return
+_ENDS = (Stopped, OutOfMemory, OutOfBounds, Trap, WasmtimeError)  # of a run that did not return
 
 
-class _Run:
+class Run:
     """One program with its tests: what was printed, how it ended."""
 
     def __init__(self, program: Program, limits: Limits, store: Store) -> None:
         self.program, self.limits, self.store = program, limits, store
         self.tests: list[TestResult] = []
         self.skipped_ns = 0  # time that timers jumped over
-        self._output: dict[int, list[str]] = {1: [], 2: []}
-        self._room = limits.output_chars
+        self.output: dict[int, list[str]] = {1: [], 2: []}
+        self.room = limits.output_chars
         self._status: ExecutionStatus = "ok"
-        self._exit_code = 0
+        self.exit_code = 0
         self._clock = RunClock(limits)
         self._day_ns: int | None = None  # less `skipped_ns`, while tests have stopped the clock
-        self._sides: list[_Side] = []
+        self.sides: list[Side] = []
 
-    def start(self, new_side: Callable[[_Run], _Side], plain: _Plain | None) -> None:
+    def start(self, new_side: Callable[[Run], Side], plain: _Plain | None) -> None:
         """Run the program and its tests, and store the outcome for `execution`.
 
         Raises `WasmtimeError` if there is no memory for an instance, `_Undecided`.
         """
         side = new_side(self)
-        self._sides.append(side)
+        self.sides.append(side)
         try:
             if not side.run_code():
                 return
@@ -222,19 +223,19 @@ class _Run:
                 self._judge(side, new_side)
             else:
                 side.run_plain(plain)
-        except _Stopped:
+        except Stopped:
             return
         except OutOfMemory:
             self._out_of_memory()
         except (Trap, WasmtimeError, OutOfBounds) as trap:
-            for each in self._sides:
+            for each in self.sides:
                 each.recover()
             self._explain(trap)
 
-    def strip(self, side: _Side, texts: str) -> list[str] | None:
+    def strip(self, side: Side, texts: str) -> list[str] | None:
         """Return JSON texts of TypeScript as JavaScript; None if that failed: see `execution`."""
         machine = side.machine
-        self._sides.append(side)
+        self.sides.append(side)
         try:
             box = machine.drive("stripTypes", machine.new_string(texts))
             if box is not None:
@@ -247,9 +248,9 @@ class _Run:
             self._explain(trap)
         return None
 
-    def _judge(self, side: _Side, new_side: Callable[[_Run], _Side]) -> None:
+    def _judge(self, side: Side, new_side: Callable[[Run], Side]) -> None:
         judge = new_side(self)
-        self._sides.append(judge)
+        self.sides.append(judge)
         side.other, judge.other, judge.is_judge = judge, side, True
         side.machine.drive("flush")
         judge.run_tests()
@@ -257,12 +258,12 @@ class _Run:
 
     def execution(self) -> Execution:
         """Return the execution with its test results."""
-        out, err = (_whole("".join(self._output[n])) for n in (1, 2))
+        out, err = (whole("".join(self.output[n])) for n in (1, 2))
         duration = self._clock.duration_ns() / 1e9
         tests, fuel = tuple(self.tests), self.limits.fuel
         used = fuel_used(self.limits, self.store)
         used = fuel if fuel and used < 0 else used  # a report after a trap is fuelled anew
-        return Execution(out, err, self._exit_code, self._status, duration, tests, used)
+        return Execution(out, err, self.exit_code, self._status, duration, tests, used)
 
     def now_ns(self, *, is_day: bool) -> int:
         """Return the nanoseconds since the start, or since 1970: by the clock or by the fuel."""
@@ -283,30 +284,30 @@ class _Run:
             self._day_ns = (now_ns if day_ms != day_ms else int(day_ms) * 10**6) - self.skipped_ns
 
     def write(self, descriptor: int, text: str) -> None:
-        """Keep what a side prints. Raises `_Stopped` past the limit."""
-        self._output[descriptor].append(text[: self._room])
-        self._room -= len(text)
-        if self._room < 0:
-            self._room = 0
+        """Keep what a side prints. Raises `Stopped` past the limit."""
+        self.output[descriptor].append(text[: self.room])
+        self.room -= len(text)
+        if self.room < 0:
+            self.room = 0
             self.error(
                 f"output longer than {self.limits.output_chars} characters", STOPPED, "output"
             )
-            raise _Stopped
+            raise Stopped
 
     def exited(self, code: float) -> None:
         """Keep the exit code of a program that ended by itself."""
-        self._exit_code = int(code) % 256 if code == code and abs(code) < 2**53 else 1
-        self._status = "error" if self._exit_code else "ok"
+        self.exit_code = int(code) % 256 if code == code and abs(code) < 2**53 else 1
+        self._status = "error" if self.exit_code else "ok"
 
     def error(self, reason: str, exit_code: int = 1, status: ExecutionStatus = "error") -> None:
         """Say why the program did not end well."""
-        self._status, self._exit_code = status, exit_code
-        self._output[2].append(f"{reason}\n")
+        self._status, self.exit_code = status, exit_code
+        self.output[2].append(f"{reason}\n")
 
-    def report(self, side: _Side, error: int) -> None:
+    def report(self, side: Side, error: int) -> None:
         """Report an error that the program did not catch."""
-        self._status, self._exit_code = "error", 1
-        was_full = self._is_full()
+        self._status, self.exit_code = "error", 1
+        was_full = self.is_full()
         # The report needs memory too, and the program no longer runs.
         self.store.set_limits(memory_size=self.limits.memory_bytes + _REPORT_ROOM)
         box = side.machine.drive("fail", error)
@@ -318,9 +319,10 @@ class _Run:
         elif box is None:
             self.error("Error: its report failed")
 
-    def _is_full(self) -> bool:
+    def is_full(self) -> bool:
+        """Whether the memory of an interpreter is nearly full."""
         nearly = self.limits.memory_bytes - _MEMORY_SLACK
-        return any(side.machine.memory_size() > nearly for side in self._sides)
+        return any(side.machine.memory_size() > nearly for side in self.sides)
 
     def _out_of_memory(self) -> None:
         self.error("InternalError: out of memory", 1, "memory")
@@ -330,20 +332,20 @@ class _Run:
             self.error(reason, STOPPED_FOR_TIME, "timeout")
         elif isinstance(trap, Trap) and trap.trap_code == TrapCode.STACK_OVERFLOW:
             self.error("RangeError: Maximum call stack size exceeded")
-        elif self._is_full():
+        elif self.is_full():
             self._out_of_memory()
         else:
             self.error(f"the JavaScript engine stopped: {str(trap).splitlines()[-1].strip()}")
 
 
-class _Side:
+class Side:
     """One of a run's two interpreters. The `on_` methods answer calls from the guest."""
 
     machine: Machine  # set once there is one
 
-    def __init__(self, run: _Run) -> None:
+    def __init__(self, run: Run) -> None:
         self.run = run
-        self.other: _Side | None = None  # while tests run
+        self.other: Side | None = None  # while tests run
         self.is_judge = False
         self._rejected: dict[int, tuple[int, int]] = {}  # unhandled promises, by identity
         self._exchanges = self._depth = 0
@@ -356,12 +358,12 @@ class _Side:
         code = as_script(self.run.program.code)
         flags = ASYNC_SCRIPT if "await" in code else GLOBAL_SCRIPT
         box = self.machine.evaluate(code, "main_name", flags)
-        error = self.machine.exception() if box is None else self._run_tasks()
+        error = self.machine.exception() if box is None else self.run_tasks()
         while error is not None:
-            if not self._is_caught("caught", error):
+            if not self.is_caught("caught", error):
                 self.run.report(self, error)
                 return False
-            error = self._run_tasks()
+            error = self.run_tasks()
         if box is not None and flags == ASYNC_SCRIPT and self.machine.is_pending(box):
             self.run.error("Warning: Detected unsettled top-level await", _UNSETTLED)
             return False
@@ -375,7 +377,7 @@ class _Side:
         else:
             self.run.exited(self.machine.number(code))
 
-    def _is_caught(self, event: str, *values: int) -> bool:
+    def is_caught(self, event: str, *values: int) -> bool:
         """Whether the program handles its errors. A listener that throws handles nothing."""
         answer = self.machine.drive(event, *values)
         if answer is None:
@@ -383,7 +385,7 @@ class _Side:
             return False
         return self.machine.number(answer) == 1
 
-    def _run_tasks(self) -> int | None:
+    def run_tasks(self) -> int | None:
         """Run promises and timers until none is left. Return the error that stopped them, if any.
 
         A program that listens for unhandled rejections gets them.
@@ -396,7 +398,7 @@ class _Side:
             if self._rejected:
                 promise, reason = next(iter(self._rejected.values()))
                 self._rejected.clear()
-                if not self._is_caught("rejected", reason, promise):
+                if not self.is_caught("rejected", reason, promise):
                     return reason
             more = machine.drive("next")
             if more is not None and machine.number(more) == 0:
@@ -553,7 +555,7 @@ class _Side:
         self._has_timers = bool(due)
         return due or _NEVER
 
-    def _ticks_fail(self, judge: _Side) -> bool:
+    def _ticks_fail(self, judge: Side) -> bool:
         """Run the side's ticks. Whether one failed, which is the test's failure."""
         if not self._has_timers:
             return False
@@ -563,7 +565,7 @@ class _Side:
         judge._blame(self, self.machine.exception())
         return True
 
-    def _drain_fails(self, judge: _Side) -> bool:
+    def _drain_fails(self, judge: Side) -> bool:
         """Run the side's promises. Whether one failed, which is the test's failure."""
         drained = self.machine.call("drain")
         if drained < 0:
@@ -577,7 +579,7 @@ class _Side:
             return True
         return False
 
-    def _blame(self, side: _Side, error: int) -> None:
+    def _blame(self, side: Side, error: int) -> None:
         """Fail the running test for an error that nobody caught on one of the sides."""
         if side is self:
             done = self.machine.drive("blame", error)
@@ -637,7 +639,7 @@ class _Side:
             self.run.write(int(machine.number(value)), machine.text(machine.word(values + 4)))
         elif function == b"exit":
             self.run.exited(machine.number(value))
-            raise _Stopped
+            raise Stopped
         elif function == b"timers":
             self._has_timers = True
         elif function == b"skip":
@@ -695,7 +697,7 @@ def _difference(expression: str, expected: Any, text: str) -> str:
     return f"{expression} is {shown_json(value)}, and should be {shown_json(expected)}"
 
 
-def _whole(text: str) -> str:
+def whole(text: str) -> str:
     """Join pairs of surrogates that arrived apart; half a pair becomes U+FFFD."""
     if not any("\ud800" <= character <= "\udfff" for character in text):
         return text

@@ -103,10 +103,13 @@ class Machine(Instance):
 
     def drive(self, name: str, *arguments: int) -> int | None:
         """Call a driver function of the prelude; None if it threw: see `exception`."""
-        base = self._constants["arguments"]
+        return self.apply(self._constants[f"driver_{name}"], *arguments)
+
+    def apply(self, function: int, *arguments: int) -> int | None:
+        """Call a function; None if it threw: see `exception`."""
+        base, undefined = self._constants["arguments"], self._constants["undefined"]
         for n, box in enumerate(arguments):
             self.write(base + 4 * n, box.to_bytes(4, "little"))
-        function, undefined = self._constants[f"driver_{name}"], self._constants["undefined"]
         box = int(self.call("qjs_call", function, undefined, len(arguments), base))
         return None if self._is_exception(box) else box
 

@@ -137,7 +137,7 @@ class Side:
         self.store = fresh_store(limits, engine)
         self.is_judge = False
         self.emit, self.is_going_on = session.emit, session.is_going_on
-        self._chance = None if limits.seed is None else random.Random(limits.seed)
+        self.chance = None if limits.seed is None else random.Random(limits.seed)
 
     @contextmanager
     def running(self, seconds: float) -> Iterator[None]:
@@ -186,7 +186,7 @@ class Side:
         return FUEL_EPOCH_NS + self.now_ns() if is_metered else time.time_ns()
 
     def random_bytes(self, count: int) -> bytes:
-        return secrets.token_bytes(count) if self._chance is None else self._chance.randbytes(count)
+        return secrets.token_bytes(count) if self.chance is None else self.chance.randbytes(count)
 
 
 class _Side(Side):
@@ -197,7 +197,7 @@ class _Side(Side):
         self.other: _Side | None = None  # while tests run
         self.files = OpenFiles(session.files)
         session.sides.append(self)
-        self.instance = _instantiate(prepared, self)
+        self.instance = instantiate(prepared, self)
 
     def clock_fuel(self) -> int:
         """Return the instructions of both interpreters."""
@@ -302,13 +302,13 @@ class PythonGuest:
             stdin = program.stdin.encode("utf-8", "replace")
             texts = *put_text(instance, code), bool(stdin), *put(instance, stdin)
             program_texts = *texts, bool(program.tests), *put(instance, steps)
-            ended = _report(instance, "run", *program_texts, *seed)
+            ended = report(instance, "run", *program_texts, *seed)
             if program.tests and not ended.has_left and not session.plain:
                 judge = _Side(session, prepared)
                 judge.is_judge, judge.other, side.other = True, side, judge
                 left = session.ends_at - time.monotonic()
                 with judge.running(max(left, 0.0)):
-                    ended = _report(judge.instance, "judge", *put(judge.instance, plan), *seed)
+                    ended = report(judge.instance, "judge", *put(judge.instance, plan), *seed)
         return session.execution(ended.status, ended.exit_code)
 
     def _plan(self, prepared: Prepared, program: Program, limits: Limits, is_judged: bool) -> Plan:
@@ -340,7 +340,8 @@ class PythonGuest:
         return self._plans[key]
 
 
-def _instantiate(prepared: Prepared, side: _Side) -> Instance:
+def instantiate(prepared: Prepared, side: Side) -> Instance:
+    """Return an interpreter. Raises `UsageError` if its memory is too small, `SandboxError`."""
     try:
         return Instance(prepared, side.store, side)
     except (WasmtimeError, Trap) as error:
@@ -360,7 +361,7 @@ class _Report(NamedTuple):
     has_left: bool
 
 
-def _report(instance: Instance, name: str, *arguments: float) -> _Report:
+def report(instance: Instance, name: str, *arguments: float) -> _Report:
     """Call an export that returns a report."""
     result = instance.call(name, *arguments)
     exit_code, is_out_of_memory, has_left = instance.read(result, 3)

@@ -31,7 +31,7 @@ from ..runtimes import (
 )
 from .values import Image, ResultSet, SqlError, TooManyValues, Value, read_results, shown
 
-_BYTES_A_CHARACTER = 5  # of emitted rows, at most, for each character that is printed
+BYTES_A_CHARACTER = 5  # of emitted rows, at most, for each character that is printed
 _MOST_READ = 65536  # bytes, of `host.c`
 _OUT_OF_MEMORY = 7  # SQLITE_NOMEM
 _OWN_ERRORS = {  # of host.c
@@ -55,7 +55,7 @@ class SqlGuest:
     def __init__(self, is_metered: bool = False) -> None:
         code = Code.METERED if is_metered else Code.OPTIMISED
         module = load_compiled(runtime_named("sql"), code)
-        self._prepared = Prepared(engine_for(code), module, _host_function)
+        self.prepared = Prepared(engine_for(code), module, _host_function)
 
     def run(self, program: Program, limits: Limits) -> Execution:
         """Run `program` in a fresh instance; see `Guest.run`. Raises `SandboxError`."""
@@ -103,18 +103,18 @@ class SqlGuest:
     @contextmanager
     def _session(
         self, limits: Limits, image: Image | None, now_ns: int | None = None
-    ) -> Iterator[_Session]:
+    ) -> Iterator[Connection]:
         """Yield an instance with an open database. Raises `SqlError` for how it ended."""
-        with fresh_store(limits, self._prepared.engine) as store, deadline(store, limits.timeout_s):
+        with fresh_store(limits, self.prepared.engine) as store, deadline(store, limits.timeout_s):
             session = None
             try:
-                session = _Session(self._prepared, store, limits)
+                session = Connection(self.prepared, store, limits)
                 session.start(image, now_ns)
                 yield session
             except TooManyValues:
                 raise SqlError("the results have too many values", "output") from None
             except (Trap, WasmtimeError, OutOfBounds) as stop:
-                raise _explained(stop, limits, session) from None
+                raise explained(stop, limits, session) from None
 
     def _run(self, program: Program, limits: Limits) -> Execution:
         began, output, error, used = time.monotonic(), "", "", 0
@@ -140,25 +140,32 @@ class SqlGuest:
         return Execution(output, error, codes[status], status, seconds, tuple(tests), used)
 
 
-class _Session(Instance):
+class Connection(Instance):
     """An instance with one open database. The `on_` methods answer calls from the engine."""
 
     def __init__(self, prepared: Prepared, store: Store, limits: Limits) -> None:
         super().__init__(prepared, store, self)
         self.limits = limits
         self.emitted: list[bytes] = []
-        self.room = limits.output_chars * _BYTES_A_CHARACTER
+        self.room = limits.output_chars * BYTES_A_CHARACTER
+        self.cuts, self.is_cut = False, False  # what has no room, rather than failing
+        self.chance = None if limits.seed is None else random.Random(limits.seed)
         self._image: Image = b""
+        self._now_ns: int | None = None
+        self._clock = RunClock(limits)
 
     def start(self, image: Image | None, now_ns: int | None) -> None:
         """Open the database: read-only that of the image, else an empty one."""
-        limits = self.limits
-        self._chance = None if limits.seed is None else random.Random(limits.seed)
-        self._now_ns, self._clock = now_ns, RunClock(limits)
+        self._now_ns = now_ns
         if image is not None:
-            self._image, self.room = image, limits.output_chars
+            self.serve(image)
+            self.room = self.limits.output_chars
         self.call("_initialize")
         self.check(self.call("open", int(image is not None)))
+
+    def serve(self, image: Image) -> None:
+        """Let the engine read a database."""
+        self._image = image
 
     def execute(self, sql: str, *, is_query: bool = False) -> None:
         """Run a script, or one query. Raises `SqlError`."""
@@ -210,13 +217,15 @@ class _Session(Instance):
 
     def on_emit(self, address: int, size: int) -> None:
         if size > self.room:
-            raise SqlError(_too_much(self.limits), "output")
+            if not self.cuts:
+                raise SqlError(_too_much(self.limits), "output")
+            size, self.is_cut = self.room, True
         self.emitted.append(self.read(address, size))
         self.room -= size
 
     def on_random(self, address: int, size: int) -> None:
         size = _checked(size)
-        self.write(address, self._chance.randbytes(size) if self._chance else os.urandom(size))
+        self.write(address, self.chance.randbytes(size) if self.chance else os.urandom(size))
 
     def on_milliseconds(self) -> int:
         now_ns = self._now_ns
@@ -233,11 +242,11 @@ def _checked(size: int) -> int:
 
 
 def _host_function(_interface: str, name: str) -> HostFunction:
-    function: HostFunction = getattr(_Session, f"on_{name}")
+    function: HostFunction = getattr(Connection, f"on_{name}")
     return function
 
 
-def _explained(stop: Exception, limits: Limits, session: _Session | None) -> SqlError:
+def explained(stop: Exception, limits: Limits, session: Connection | None) -> SqlError:
     if reason := timeout_reason(stop, limits):
         return SqlError(reason, "timeout")
     if session is None:  # the memory limit is too small for the engine itself
@@ -245,7 +254,7 @@ def _explained(stop: Exception, limits: Limits, session: _Session | None) -> Sql
     return SqlError("the statement is nested too deeply")
 
 
-def _tested(session: _Session, program: Program, number: int, test: str) -> TestResult:
+def _tested(session: Connection, program: Program, number: int, test: str) -> TestResult:
     try:
         if program.expected:
             results = session.results(f"SELECT (\n{test}\n)")

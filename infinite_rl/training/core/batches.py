@@ -7,6 +7,11 @@ from random import Random
 
 from ...errors import UsageError
 
+# Tokens in the key-value cache for each token of a training pass, which keeps 34 bytes per layer
+# and width for the gradient (Korthikanti et al., arXiv:2205.05198, section 4.1, 16 bits); a key and
+# a value take at most 4.
+CACHED_TOKENS = 8
+
 
 def rows_of_step(count: int, size: int, step: int, seed: object) -> list[int]:
     """The indices of the rows of step number `step`, from 0, among `count` rows.

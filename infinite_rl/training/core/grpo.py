@@ -119,7 +119,7 @@ class PolicyGradient:
         among. The statistics are means over the response tokens."""
         config = self._learner.config
         weights = sequence_weights(
-            torch.tensor([len(sample.rollout.ids) for sample in counted]),
+            torch.tensor([sample.rollout.drawn for sample in counted]),
             self._objective.reduce,
             groups=torch.tensor([sample.group for sample in counted]),
             constant=config.max_new_tokens,
@@ -143,7 +143,7 @@ class PolicyGradient:
         device = learner.device
         inputs = [sample.prompt for sample in samples], [sample.rollout.ids for sample in samples]
         policy = learner.response_log_probs(*inputs, temperature=temperature, entropy=True)
-        mask = policy["response_mask"]
+        mask = drawn_tokens(samples, policy["response_mask"])
         reference = None
         if self._reference is not None:
             with torch.no_grad():
@@ -152,7 +152,7 @@ class PolicyGradient:
                 )["log_probs"]
         loss, statistics = policy_loss(
             policy["log_probs"],
-            old_log_probs(samples, mask),
+            old_log_probs(samples, policy["response_mask"]),
             torch.tensor([sample.advantage for sample in samples], device=device),
             mask,
             self._objective,
@@ -219,6 +219,7 @@ def rollout_record(prompt: Prompt, rollout: Rollout, advantage: float) -> dict[s
         "advantage": advantage,
         "tokens": len(rollout.ids),
         "finish_reason": rollout.finish_reason,
+        **({"transcript": rollout.transcript} if rollout.tool_calls else {}),
     }
 
 
@@ -234,6 +235,16 @@ def old_log_probs(samples: Sequence[TrainingSample], mask: Tensor) -> Tensor:
     values = [value for sample in samples for value in sample.rollout.log_probs]
     log_probs[mask.bool()] = torch.tensor(values, device=mask.device)
     return log_probs
+
+
+def drawn_tokens(samples: Sequence[TrainingSample], mask: Tensor) -> Tensor:
+    """The response mask (B, T), with 0 on tokens that a tool wrote."""
+    drawn = mask.clone()
+    for row, sample in enumerate(samples):
+        if sample.rollout.loss_mask is not None:
+            values = torch.tensor(sample.rollout.loss_mask, device=mask.device, dtype=mask.dtype)
+            drawn[row, mask[row].bool()] = values
+    return drawn
 
 
 def _forward_passes(samples: Sequence[TrainingSample], config: TrainingConfig) -> list[list[int]]:
@@ -253,11 +264,13 @@ def _forward_passes(samples: Sequence[TrainingSample], config: TrainingConfig) -
 def _rollout_metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
     rewards = [each.reward for each in rollouts if each.reward is not None]
     lengths = [len(each.ids) for each in rollouts]
+    calls = [each.tool_calls for each in rollouts]
     return {
         **({"reward": fmean(rewards)} if rewards else {}),
         "unscored": len(rollouts) - len(rewards),
         "length": fmean(lengths),
         "truncated": fmean(each.finish_reason == "length" for each in rollouts),
         "completions": len(rollouts),
-        "sampled_tokens": sum(lengths),
+        "sampled_tokens": sum(each.drawn for each in rollouts),
+        **({"tool_calls": fmean(calls)} if any(calls) else {}),
     }

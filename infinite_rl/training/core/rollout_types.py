@@ -30,7 +30,8 @@ class PromptRequest:
 class Rollout:
     """One completion: token ids as drawn, the sampler's log-probabilities, and the reward.
 
-    `text` is what was scored; `reward` is None for a completion without a verdict.
+    `text` is what was scored; `reward` is None for a completion without a verdict. `loss_mask`,
+    `transcript` and `tool_calls` are as in `sampling.Sampled`.
     """
 
     ids: list[int]
@@ -38,6 +39,14 @@ class Rollout:
     text: str
     finish_reason: str
     reward: float | None
+    loss_mask: list[int] | None = None
+    transcript: str = ""
+    tool_calls: int = 0
+
+    @property
+    def drawn(self) -> int:
+        """The number of tokens that the model drew: those that carry loss."""
+        return len(self.ids) if self.loss_mask is None else sum(self.loss_mask)
 
 
 @dataclass(frozen=True)
@@ -75,7 +84,8 @@ def truncation_penalty(
 def to_rollout(config: TrainingConfig, sampled: Sampled, reward: float | None) -> Rollout:
     """The rollout of a sampled completion, whose `text` was scored with this reward."""
     reward = truncation_penalty(config, reward, sampled.finish_reason == "length")
-    return Rollout(sampled.ids, sampled.log_probs, sampled.text, sampled.finish_reason, reward)
+    scored = sampled.ids, sampled.log_probs, sampled.text, sampled.finish_reason, reward
+    return Rollout(*scored, sampled.loss_mask, sampled.transcript, sampled.tool_calls)
 
 
 # Keys of checkpoints and events that earlier versions wrote, and their names now.

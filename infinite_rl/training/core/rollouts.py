@@ -20,21 +20,17 @@ from ...adapters.scorer import Scorer
 from ...errors import UsageError
 from ...store import sample_of
 from ..runs.config import TrainingConfig
-from .batches import rows_of_step
+from .batches import CACHED_TOKENS, rows_of_step
 from .encoding import Prompt
 from .learner import Learner
 from .mixed import scorer_of_row
 from .rollout_types import Rollout, staleness, to_rollout
 from .sampling import Sampled, random_numbers, sample
+from .tool_turns import sample_with_tools
 
 Row: TypeAlias = "Mapping[str, Any]"
 RolloutLogger: TypeAlias = "Callable[..., None]"  # as `RunLog.rollout`
 Reward: TypeAlias = "Scorer | Callable[[Sequence[Row], Sequence[str]], Sequence[float | None]]"
-
-# Tokens in the key-value cache for each token of a training pass, which keeps 34 bytes per layer
-# and width for the gradient (Korthikanti et al., arXiv:2205.05198, section 4.1, 16 bits); a key and
-# a value take at most 4.
-_CACHED = 8
 
 
 @dataclass(frozen=True)
@@ -176,10 +172,16 @@ class RolloutPrefetcher:
         began = time.perf_counter()
         generator = random_numbers(config.seed, "sample", step)
         prompts = [self._prompts[index] for index in indices]
-        sampled = sum(sample_groups(self._learner, model, prompts, generator), [])
+        if config.tools:
+            sampled = sample_with_tools(self._learner, model, prompts, generator)
+        else:
+            sampled = sum(sample_groups(self._learner, model, prompts, generator), [])
         scoring = time.perf_counter()
         rows = [prompt.row for prompt in prompts for _ in range(config.group_size)]
         rewards = compute_rewards(self._reward, rows, [each.text for each in sampled])
+        for index, each in enumerate(sampled):
+            if each.fault:
+                rewards[index] = None
         rollouts = [to_rollout(config, *pair) for pair in zip(sampled, rewards, strict=True)]
         seconds = scoring - began, time.perf_counter() - scoring
         return RolloutBatch(version, indices, rollouts, *seconds)
@@ -214,7 +216,7 @@ def sample_groups(
                 generator=[generator[index] for index in indices]
                 if isinstance(generator, Sequence)
                 else generator,
-                tokens_per_batch=_CACHED * config.tokens_per_batch,
+                tokens_per_batch=CACHED_TOKENS * config.tokens_per_batch,
             )
             groups.update(zip(indices, sampled, strict=True))
     return [
@@ -227,5 +229,6 @@ def sampling_fingerprint(config: TrainingConfig, prompts: Sequence[Prompt]) -> s
     """Identifies the prompts and the sampling settings of prefetched rollouts."""
     settings = (config.seed, config.batch_size, config.group_size, config.temperature)
     inputs = [(each.ids, each.rendered.stop) for each in prompts]
-    text = json.dumps([*settings, config.top_p, config.max_new_tokens, inputs])
+    tools = [config.tools, config.max_tool_calls] if config.tools else []
+    text = json.dumps([*settings, config.top_p, config.max_new_tokens, inputs, *tools])
     return hashlib.sha256(text.encode("ascii")).hexdigest()

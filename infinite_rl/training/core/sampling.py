@@ -28,12 +28,19 @@ class Sampled:
     the sampling temperature (at 1 for greedy decoding), before `top_p` is applied. `text` has no
     special tokens and ends before the first stop string. `finish_reason` is "stop" after an end
     token or a stop string, else "length".
+
+    With tools (`tool_turns.py`), `loss_mask` is 0 on the tokens that a tool wrote, `text` is that
+    of the last turn, `transcript` that of all, and `fault` what failed on our side.
     """
 
     ids: list[int]
     log_probs: list[float]
     text: str
     finish_reason: str
+    loss_mask: list[int] | None = None
+    transcript: str = ""
+    tool_calls: int = 0
+    fault: str = ""
 
 
 def sample(

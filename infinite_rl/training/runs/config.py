@@ -24,6 +24,7 @@ AT_SCALE = ("asyncio", "ray")  # the engines whose parts run beside each other
 LOSSES = ("reinforce", "grpo", "dr_grpo", "dapo", "dapo_group", "gspo")  # loss.PRESETS
 KL_ESTIMATORS = ("k1", "k2", "k3")
 ROLLOUTS = ("transformers", "vllm")
+TOOLS = ("python", "javascript", "sql")  # those of adapters.tools, without `submit`
 DTYPES = ("float32", "bfloat16")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
 
@@ -90,6 +91,8 @@ class TrainingConfig(Config):
     max_new_tokens  tokens of a completion; the reward of a truncated one is 0 at most
     reward_truncated  give a truncated completion the reward of its text instead
     group_size      completions sampled per prompt
+    tools           tools that the model calls in their tags: python, javascript, sql (local)
+    max_tool_calls  calls of a rollout, at most; what tools return counts as max_new_tokens (local)
     temperature     sampling temperature
     top_p           sample from the likeliest tokens with at least this probability
     loss            "reinforce", "grpo", "dr_grpo", "dapo", "dapo_group" or "gspo"
@@ -148,6 +151,8 @@ class TrainingConfig(Config):
     max_new_tokens: int = ranged(512, 1)
     reward_truncated: bool = False
     group_size: int = ranged(8, 2)
+    tools: Annotated[Sequence[Annotated[str, one_of(*TOOLS)]], AfterValidator(tuple)] = ()
+    max_tool_calls: int = ranged(4, 1, 100)
     temperature: Number = ranged(1.0, 1e-3, 100)
     top_p: Number = ranged(1.0, 1e-3, 1)
     loss: Annotated[str, one_of(*LOSSES)] = "grpo"
@@ -188,7 +193,11 @@ class TrainingConfig(Config):
             except UsageError as error:
                 name = f" ({each['name']!r})" if each.get("name") else ""
                 raise UsageError(f"datasets, number {number}{name}: {error}") from None
-        for keys, engines in ((_OF_RAY, ("ray",)), (_OF_SCALE, AT_SCALE)):
+        for keys, engines in (
+            (_OF_RAY, ("ray",)),
+            (_OF_SCALE, AT_SCALE),
+            (_OF_LOCAL, ("local",)),
+        ):
             for key in keys if self.engine not in engines else ():
                 if getattr(self, key) != getattr(type(self), key):
                     raise UsageError(f"{key} is for the engine {' or '.join(engines)} alone")
@@ -207,6 +216,8 @@ class TrainingConfig(Config):
             "reinforce has no ratio to clip: leave clip_low and clip_high out": (
                 self.loss == "reinforce" and (self.clip_low or self.clip_high)
             ),
+            "tools are called by sampled completions: algorithm must be grpo": self.tools
+            and self.algorithm != "grpo",
             f"the engine {self.engine} samples answers: algorithm must be grpo": (
                 self.engine in AT_SCALE and self.algorithm != "grpo"
             ),
@@ -241,6 +252,7 @@ class TrainingConfig(Config):
         return (self.prompts_per_sync or self.batch_size) // self.batch_size
 
 
+_OF_LOCAL = ("tools", "max_tool_calls")
 _OF_RAY = ("ray_address", "rollout_backend", "rollout_gpus")
 _OF_SCALE = (
     "rollout_workers", "reward_workers", "worker_timeout", "prompts_per_sync", "num_iterations",

@@ -1,0 +1,34 @@
+"""A virtual environment that has a hub's package, and this one beside it."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def install(folder: Path, *requirements: str) -> Path:
+    """Make the environment; return the folder of its programs."""
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    programs = folder / "bin"
+    subprocess.run([programs / "pip", "install", "-q", *requirements], check=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    paths = [str(ROOT), sysconfig.get_path("purelib")]  # the hub's own libraries come first
+    (site / "infinite_rl.pth").write_text("\n".join(paths))
+    return programs
+
+
+def run(programs: Path, *words: object, cwd: Path, **more: str) -> str:
+    """The output of a hub's program."""
+    done = subprocess.run(
+        [programs / str(words[0]), *map(str, words[1:])],
+        cwd=cwd,
+        env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", **more},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
