@@ -21,9 +21,8 @@ How two texts become a verdict:
     canonicalize.py  calculus evaluated, chains checked, sets and conditions in order
     regions.py       sets of real numbers as sorted intervals, functions by cases
     algebra.py       integrals, sums, limits and derivatives as closed forms
-    closed_forms.py  those that follow exact rules
-    solver.py        the others: sympy, on trees built by its constructors, in a process whose
-                     forks are killed at the deadline
+    solver.py        sympy, on trees built by its constructors, in a process whose forks are killed
+                     at the deadline
 
     equivalence.py   two forms, compared kind by kind
     exact.py         expressions by arithmetic and polynomials
