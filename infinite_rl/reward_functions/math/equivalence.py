@@ -147,7 +147,7 @@ def _named(first: Node, second: Node, budget: Budget) -> str:
     return _up_to_constants(value, second, budget)
 
 
-_HEAD = re.compile(r"([A-Za-z]+(?:\^-1|'{1,2})?)(?:\(([a-z]+)\)|_\{?([a-z])\}?)")  # `f(x)`, `a_n`
+_HEAD = re.compile(r"((?:[A-Za-z]+(?:_[A-Za-z])?|\(\w+\))(?:\^-1|'{1,2})?)(?:\(([a-z]+)\)|_\{?([a-z])\}?)")  # `f(x)`, `a_n`
 
 
 def _renamed(first: Node, second: Node) -> tuple[Node, Node]:
@@ -438,7 +438,7 @@ def _tuple(first: Node, second: Node, budget: Budget) -> str:
     if second.op == "tuple":
         named = first.value is not None and second.value is not None
         if named and first.value != second.value:
-            return "the names differ"
+            return _by_names(first, second, budget)
         return _ordered(first.args, second.args, budget)
     if second.op == "matrix" and (len(second.args) == 1 or len(second.args[0].args) == 1):
         return _ordered(first.args, [arg for row in second.args for arg in row.args], budget)
@@ -448,6 +448,40 @@ def _tuple(first: Node, second: Node, budget: Budget) -> str:
     if second.op == "list" and second.value == "," and first.value is not None:
         return _ordered(first.args, second.args, budget)
     return _other_kind(first, second)
+
+
+def _by_names(first: Node, second: Node, budget: Budget) -> str:
+    """Compare values with names, whatever their order: `V = 2, h = 5` is `height 5, volume 2`.
+
+    A name may be short for another or say less, and one pair of names at most may be unlike.
+    """
+    names, others = (str(node.value).split(",") for node in (first, second))
+    if len(names) != len(others):
+        return _other_length(names, others)
+    partners = [[n for n, other in enumerate(others) if _alike(name, other)] for name in names]
+    left = [n for n in range(len(others)) if [n] not in partners]
+    if sum(len(each) == 1 for each in partners) + len(left) != len(others) or len(left) > 1:
+        return "the names differ"
+    order = [each[0] if len(each) == 1 else left[0] for each in partners]
+    unlike = [name + others[left[0]] for name, each in zip(names, partners, strict=True) if not each]
+    if len(names) == len(left) or len(set(order)) < len(order) or any(len(n) < 4 for n in unlike):
+        return "the names differ"
+    return _ordered(first.args, [second.args[n] for n in order], budget)
+
+
+def _alike(name: str, other: str) -> bool:
+    """Whether two names may be of one value: `E[X]` and `mean`, `V` and `volume`."""
+    sides = []
+    for each in (name, other):
+        words = re.findall("[a-z]+", re.split(r"[\[(_]", each)[0].casefold())
+        sides.append({_SYNONYMS.get(word, word) for word in words} - _VAGUE or set(words))
+    one, two = sorted(sides, key=lambda words: len("".join(words)))
+    letter = "".join(one)
+    initial = len(letter) == 1 and any(word.startswith(letter) for word in two)
+    return initial or one <= two or two <= one
+
+
+_SYNONYMS, _VAGUE = VOCABULARY.mapping("synonyms"), VOCABULARY.words("vague")
 
 
 def _list(first: Node, second: Node, budget: Budget) -> str:

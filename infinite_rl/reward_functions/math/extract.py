@@ -51,6 +51,7 @@ _DOUBTFUL, _DISOWNED = production("doubtful clause"), production("disowned")
 _CLAUSE = re.compile(r"[.,;:!?](?=\s|$)|\n")
 _PLAIN_NUMBER = _TABLES.pattern("plain number")
 _LONGEST = 40  # characters of a number that is compared
+_BARE = re.compile(r"(?:^|(?<=\n))(?:final )?answer\s+(?=\$|\\[\[(])", re.IGNORECASE)
 _HASH, _LAST_LINE = _TABLES.pattern("hash"), _TABLES.pattern("last line")
 # GSM8K's own solutions write out what they compute: "9 * 2 = <<9*2=18>>18".
 CALCULATION = re.compile(r"<<[^<>\n]{0,200}>>")
@@ -453,6 +454,9 @@ def after_marker(text: str) -> str | None:
     if len(lowered) != len(text):  # some capital letters lower to two characters
         return None
     index, length = max((lowered.rfind(marker), len(marker)) for marker in _MARKERS)
+    bare = _BARE.search(text) if index < 0 else None
+    if bare:  # "Answer $9$"
+        index, length = bare.span()[0], len(bare[0])
     if index < 0:
         return None
     if fault_before(text[max(0, index - _FAR) : index]):
@@ -474,12 +478,17 @@ def after_marker(text: str) -> str | None:
 
 def _conclusion(text: str) -> str | None:
     """What the last of several sentences states: what is bold at its end, or all of it."""
-    text = text.strip()
+    text = _QED.sub("", text.strip())
     starts = [match.end() for match in _SENTENCES.finditer(text)]
     last = text[starts[-1] :] if starts else text
     bold = _BOLD_END.search(last)
     if bold and not fault_before(last[: bold.start()]):
         return bold[1]
+    formula = _LAST_FORMULA.fullmatch(last)
+    before = formula["before"] if formula else "="
+    if formula and "=" in formula[0] and "=" not in before and (starts or before.strip()):
+        tried = _DOUBTFUL.search(Tokens.of(before).seen().kinds) or fault_before(before)
+        return None if tried or _CHECK.search(before) else formula["formula"]
     steps = list(_STEP.finditer(last))
     if steps and steps[-1].end():
         return _statement(last[steps[-1].end() :])
@@ -491,6 +500,7 @@ def _conclusion(text: str) -> str | None:
 _SENTENCES = re.compile(r"(?<!\b[A-Z])[.!?][$*)]{0,3}\s+(?=[A-Z$*\\])|\n+")
 _BOLD_END = re.compile(r"(?:^|(?<=\s))\*\*([^*\n]+?)\.?\*\*\.?\Z")
 _STEP, _CONCLUDING = _TABLES.pattern("step"), production("concluding")
+_LAST_FORMULA, _CHECK, _QED = map(_TABLES.pattern, ("last formula", "check", "qed"))
 
 
 def _statement(rest: str) -> str:

@@ -46,6 +46,7 @@ _OPENED, _CLOSED = re.compile(r"(?<!\\)\\\("), re.compile(r"(?<!\\)\\\)")
 _COMPUTED = re.compile(r"[0-9]|\\pi(?![a-z])")  # in what is no mere name
 _BRACED_MARK = re.compile(r"(?<=[0-9])\{([:.])\}(?=[0-9])")
 _PER_CENT = re.compile(r"\bper cent\b")
+_WORD_NAME = re.compile(r"[A-Za-z]{3}|E[\[(]")
 _NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
 _ABOUT = re.compile(
     r"(?:approximately|about|\\approx|≈)\s*(-?[0-9]*\.[0-9]*[1-9])"
@@ -397,6 +398,9 @@ def _assigned(members: Sequence[Node], joint: str) -> Node | None:
     """
     names = sorted({str(member.value) for member in members})
     width = len(names)
+    if width == len(members) > 1 and joint != "or" and any(map(_WORD_NAME.match, names)):
+        values = tuple(member.args[0] for member in members)  # words have no order of their own
+        return Node("tuple", values, ",".join(str(member.value) for member in members))
     turns = [
         sorted(members[index : index + width], key=lambda member: str(member.value))
         for index in range(0, len(members), width)

@@ -97,13 +97,15 @@ class Parser(Cursor):
 
     def function_head(self) -> Node | None:
         """The name in `f(x) = ...`, no product there; `f(2) = 3` is one of its values."""
-        if self.peek().kind not in _HEAD_KINDS or self.peek(1).text not in _BEHIND_NAME:
+        composition = self.at("(") and self.peek(2).text == "circ"
+        named = self.peek().kind in _HEAD_KINDS and self.peek(1).text in _BEHIND_NAME
+        if not named and not composition:
             return None
         ahead = self.tokens[self.position : self.position + _LONGEST_HEAD]
         head = _FUNCTION_HEAD.match("".join(token.text for token in ahead))
         if head is None:
             return None
-        name = head[1] or head[2]
+        name = head[head.lastindex or 1]
         length = len(name)
         while length > 0:
             length -= len(self.take().text)

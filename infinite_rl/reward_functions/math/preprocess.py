@@ -16,7 +16,9 @@ _TABLES = WordTables(__file__)
 _LEAD, _EXCEPT, _OPENING = map(_TABLES.pattern, ("lead", "except", "opening"))
 _WHOLE = [_TABLES.pattern(name) for name in ("whole", "is whole", "in the whole")]
 _AGAIN, _SENTENCE = _TABLES.pattern("again"), _TABLES.pattern("sentence")
-_VALUE_OF = _TABLES.pattern("value of")
+_VALUE_OF, _TEXT_GROUP = _TABLES.pattern("value of"), _TABLES.pattern("text group")
+_SEPARATOR, _LABELLED, _PLACE = map(_TABLES.pattern, ("separator", "labelled", "place"))
+_RELATION = re.compile(r"[^()]*[=<>]")
 _CURRENCY_FIRST, _SIGN_OF = _TABLES.pattern("currency first"), _TABLES.mapping("signs")
 _SHORTEST_SUBJECT = 3
 _PART, _ROMAN = _TABLES.pattern("part"), ("i", "ii", "iii", "iv", "v")
@@ -35,7 +37,9 @@ def spelled_out(text: str) -> str:
         text = _without_labels(text)
     if text[:1].isalpha() and " " in text:
         opening = _OPENING.match(text)
-        text = _with_its_name(text[opening.end() :] if opening else text)
+        text = _with_its_name(_labelled(text[opening.end() :] if opening else text))
+    elif text.startswith("\\text{") and ("," in text or ";" in text or " and" in text):
+        text = _labelled(text)
     if "integer" in text or "Z" in text or "ℤ" in text:
         text = " ".join(text.split())
         for pattern in _WHOLE:
@@ -68,6 +72,25 @@ def _without_labels(text: str) -> str:
     return ", ".join(parts) if in_order and len(parts) > 1 and all(parts) else text
 
 
+def _labelled(text: str) -> str:
+    """`mean 6, variance 4.2` as equations, for each value with words before it; others as they are.
+
+    Words before an equation add nothing: `vertical: x = 3`.
+    """
+    pieces = _SEPARATOR.split(_TEXT_GROUP.sub(r" \1 ", text))
+    values = [_LABELLED.fullmatch(piece.strip(" .")) for piece in pieces]
+    if len(pieces) < 2 or None in values:
+        return text
+    parts: list[str] = []
+    for match in filter(None, values):
+        label, value = " ".join(match["label"].split()).casefold(), _PLACE.sub("", match["value"])
+        known = FUNCTIONS | GREEK | DENIALS | CARDINALS.keys()
+        if not known.isdisjoint(label.split()) or is_unit(label):
+            return text
+        parts.append(value if _RELATION.match(value) else f"\\text{{{label}}} = {value}")
+    return ", ".join(parts)
+
+
 def _with_its_name(text: str) -> str:
     """`The total cost is 5` as the equation that it states; other texts as they are."""
     sentence = _SENTENCE.match(text)
@@ -80,6 +103,8 @@ def _with_its_name(text: str) -> str:
         return text
     if sentence["named"] is not None:
         return value if DENIALS.isdisjoint(words) else text
+    if sentence["colon"] and "=" in value:
+        return value if DENIALS.isdisjoint(words) else text  # "Solutions: x = 1 or x = 2"
     letter = _VALUE_OF.fullmatch(subject) if not sentence["colon"] else None
     if letter:
         return f"{letter[1]} = {value}"
