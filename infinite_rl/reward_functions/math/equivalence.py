@@ -189,6 +189,7 @@ def _up_to_constants(first: Node, second: Node, budget: Budget) -> str:
     functions; in `\\pi/4 + k\\pi` it is that of any whole number.
     """
     reason = difference(first, second, budget)
+    first, second = map(normal_form.summed, (first, second))
     if not reason or not (first.is_expression and second.is_expression):
         return reason
     sides, whole = (first, second), any(side.holds("const", "pi") for side in (first, second))
@@ -198,6 +199,9 @@ def _up_to_constants(first: Node, second: Node, budget: Budget) -> str:
         for side in sides
     ]
     rest = [side.symbols.difference(names) for side, names in zip(sides, free, strict=True)]
+    if free[0] and len(rest[0]) == len(rest[1]) == 1 and rest[0] != rest[1]:
+        (name,), (other,) = rest  # `A e^t` is `C e^x`
+        second, rest[1] = second.substituted({other: symbol(name)}), rest[0]
     of_function = bool(rest[0]) and rest[0] <= normal_form.INTEGRATED | {"n"}
     both = {name for name in free[0] if name in free[1] and "_" not in name}  # of the task
     free = [[name for name in names if name not in both] for names in free]
@@ -485,6 +489,11 @@ _SYNONYMS, _VAGUE = VOCABULARY.mapping("synonyms"), VOCABULARY.words("vague")
 
 
 def _list(first: Node, second: Node, budget: Budget) -> str:
+    bounds = [[arg for arg in side.args if arg.op == "region"] for side in (first, second)]
+    if second.op == "list" and len(bounds[0]) == len(bounds[1]) == 1:  # a bound name is free
+        names = [str(each[0].value or "") for each in bounds]
+        if names[0] != names[1] and all(names) and names[0] not in second.symbols:
+            second = second.substituted({names[1]: symbol(names[0])})
     if second.op == "set":
         return _as_sets(first.args, second.args, budget)
     if second.op == "list":

@@ -355,6 +355,28 @@ def _list(node: Node) -> Node:
             for other in others
         ]
     members = [normal(arg) for arg in (first, *others)]
+    limits = [member for member in members[1:] if _is_limit(member, members)]
+    if limits:  # "x = cos t, y = sin t, 0 <= t <= 2 pi"; of a real parameter nothing is said
+        stated = [_joined([member for member in members if member not in limits], node)]
+        members = stated + [limit for limit in limits if limit.args != REALS.args]
+        if len(members) == 1:
+            return members[0]
+        return Node("list", tuple(members), ",")
+    return _joined(members, node)
+
+
+def _is_limit(member: Node, members: Sequence[Node]) -> bool:
+    """Whether a member bounds a variable of the values of others."""
+    if member.op != "region" or not member.value:
+        return False
+    values = [each.args[0] if each.op == "named" else each for each in members]
+    return any(member.value in value.symbols for value in values if value.op != "inequality")
+
+
+def _joined(members: list[Node], node: Node) -> Node:
+    """The members of a list as what they are together."""
+    if len(members) == 1:
+        return members[0]
     if node.value == "or":
         members = _with_points(members)
         if all(member.op in ("region", "interval") for member in members):
@@ -365,7 +387,7 @@ def _list(node: Node) -> Node:
         return Node(joint, tuple(members))  # "x > 1, x != 2"
     if node.value in ("and", "or") and all(member.op in _CONDITIONS for member in members):
         return Node("intersection" if node.value == "and" else "union", tuple(members))
-    if node.value == "and" and len(node.args) == 2:
+    if node.value == "and" and len(members) == 2:
         both = sum_of_quantities(*members)  # "5 dollars and 25 cents"
         if both is not None:
             return both
@@ -474,13 +496,13 @@ def _equation(parts: list[Node]) -> Node:
         return Node("text", (), f"{show(first)} = {last.value}")
     if last.op == "matrix" and first.op == "pow" and first.args[0].op == "sym":
         return Node("named", (last,), "^".join(show(arg) for arg in first.args))  # A^{-1} = ...
-    first, last = _summed(first), _summed(last)
+    first, last = summed(first), summed(last)
     if not (first.is_expression and last.is_expression):
         raise Unparsed("an equation between things that are no numbers")
     return Node("equation", (first, last))
 
 
-def _summed(node: Node) -> Node:
+def summed(node: Node) -> Node:
     """An antiderivative as the sum that it is."""
     return Node("add", node.args) if node.op == "antiderivative" else node
 

@@ -117,7 +117,10 @@ class Node(NamedTuple):
             return values.get(str(self.value), self)
         if not self.args:
             return self
-        return self.with_args([arg.substituted(values) for arg in self.args])
+        name = values.get(str(self.value)) if self.op == "region" else None
+        args = tuple(arg.substituted(values) for arg in self.args)
+        value = name.value if name is not None and name.op == "sym" else self.value
+        return Node(self.op, args, value, self.unit)
 
     @property
     def size(self) -> int:
