@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from itertools import permutations
+from math import isqrt
 
 from . import normal_form, units
 from .bounds import MAX_MEMBERS, MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
@@ -11,9 +12,10 @@ from .exact import NotPolynomial, Quotients, rational
 from .parse import parse
 from .preprocess import DENIALS
 from .regions import approximate_value, canonical, pieces, stretches
+from .structures import is_linear
 from .text_answers import plain_text
 from .tokens import GREEK, VOCABULARY
-from .tree import EXPRESSIONS, REALS, Node, constant, number, show, symbol
+from .tree import EXPRESSIONS, ONE, REALS, WHOLE, Node, constant, number, show, symbol
 
 # The order in which a pair is put before it is judged: so the verdict cannot depend on its order.
 _KINDS = ["claim", "choice", "named", "antiderivative", "equation", "inequality", "clock"]
@@ -354,6 +356,41 @@ def _unhyphened(words: str) -> frozenset[str]:
     return frozenset([words.replace("-", ""), words.replace("-", " ")])
 
 
+def half_factored(first: Node, second: Node, budget: Budget) -> bool:
+    """Whether of two equal products one has fewer factors: `(x^2 - 4)(x^2 + 4)`, `2^3 5 9`.
+
+    The task that has such an answer is to factor. A number or a sum is no product.
+    """
+    sides = [_factors(n.args[0] if n.op == "named" else n, budget) for n in (first, second)]
+    if any(side is None or len(side) < 2 for side in sides):
+        return False
+    one, other = (side or [] for side in sides)
+    if any(factor.symbols for factor in one):
+        counts = [sum(bool(factor.symbols) for factor in side) for side in (one, other)]
+        return counts[0] != counts[1] and min(counts) > 1
+    prime = [all(_is_prime(int(factor.value)) for factor in side) for side in (one, other)]
+    return prime[0] != prime[1]
+
+
+def _factors(node: Node, budget: Budget) -> list[Node] | None:
+    """The factors of a product of whole numbers and polynomials, None for other expressions."""
+    if node.op == "mul":
+        parts = [_factors(arg, budget) for arg in node.args]
+        return None if None in parts else [factor for part in parts if part for factor in part]
+    power = rational(node.args[1], budget) if node.op == "pow" else Fraction(1)
+    base = node.args[0] if node.op == "pow" else node
+    whole = base.op == "num" and isinstance(base.value, Fraction) and base.value.denominator == 1
+    plain = whole or base.op == "sym" or (base.op == "add" and not base.holds("div"))
+    if power is None or power.denominator > 1 or not 0 < power < 100 or not plain:
+        return None
+    kinds = ("fn", "const", "fact", "binom")
+    return None if any(map(base.holds, kinds)) else [base] * int(power)
+
+
+def _is_prime(value: int) -> bool:
+    return 1 < value < 10**9 and all(value % n for n in range(2, min(value, isqrt(value) + 1)))
+
+
 # -- collections ----------------------------------------------------------------------------------
 
 
@@ -443,15 +480,66 @@ def _tuple(first: Node, second: Node, budget: Budget) -> str:
         named = first.value is not None and second.value is not None
         if named and first.value != second.value:
             return _by_names(first, second, budget)
-        return _ordered(first.args, second.args, budget)
+        return _vectors(first.args, second.args, budget)
     if second.op == "matrix" and (len(second.args) == 1 or len(second.args[0].args) == 1):
-        return _ordered(first.args, [arg for row in second.args for arg in row.args], budget)
+        return _vectors(first.args, [arg for row in second.args for arg in row.args], budget)
     letters = {name.partition("_")[0] for name in str(first.value).split(",")}
     if second.op == "list" and len(letters) == 1 and re.search("_{?[0-9]", str(first.value)):
         return _unordered(first.args, second.args, budget)  # `x_1,x_2`: solutions, say
     if second.op == "list" and second.value == "," and first.value is not None:
         return _ordered(first.args, second.args, budget)
     return _other_kind(first, second)
+
+
+def _vectors(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> str:
+    """Compare vectors; with parameters of other names in each, as the points that they run through.
+
+    `(1 + t, t)` is `(s, s - 1)`. A whole parameter, `t \\in \\mathbb{Z}`, is free up to its sign and
+    a whole step.
+    """
+    reason = _ordered(first, second, budget)
+    sides = (first, second)
+    if not reason or len(first) != len(second) or not all(e.is_expression for e in [*first, *second]):
+        return reason
+    names = [sorted(frozenset().union(*(entry.symbols for entry in side))) for side in sides]
+    same_count = len(first) > len(names[0]) == len(names[1]) > 0 and set(names[0]).isdisjoint(names[1])
+    linear = all(is_linear(e, own) for own, side in zip(names, sides, strict=True) for e in side)
+    if not same_count or not linear:
+        return reason
+    starts, ways = [], []
+    for own, side in zip(names, sides, strict=True):
+        origin = dict.fromkeys(own, number(0))
+        at = [origin, *({**origin, name: ONE} for name in own)]
+        points = [[rational(e.substituted(there), budget) for e in side] for there in at]
+        if any(value is None for point in points for value in point):
+            return reason
+        exact = [[Fraction(value or 0) for value in point] for point in points]
+        starts.append(exact[0])
+        ways.append([[a - b for a, b in zip(p, exact[0], strict=True)] for p in exact[1:]])
+    gap = [a - b for a, b in zip(*starts, strict=True)]
+    count = len(names[0])
+    if any(name.endswith(WHOLE) for own in names for name in own):
+        steps = {a / b for a, b in zip(gap, ways[0][0], strict=True) if b}
+        turned = ways[1][0] in (ways[0][0], [-value for value in ways[0][0]])
+        along = all(b or not a for a, b in zip(gap, ways[0][0], strict=True))
+        whole = len(steps) == 1 and next(iter(steps)).denominator == 1
+        return "" if count == 1 and turned and along and whole else reason
+    ranks = {_rank(ways[0]), _rank(ways[1]), _rank([*ways[0], *ways[1], gap])}
+    return "" if ranks == {count} else reason
+
+
+def _rank(rows: Sequence[Sequence[Fraction]]) -> int:
+    left, rank = [list(row) for row in rows], 0
+    for column in range(len(left[0])):
+        lead = next((row for row in left if row[column]), None)
+        if lead is not None:
+            left.remove(lead)
+            rank += 1
+            left = [
+                [a - b * row[column] / lead[column] for a, b in zip(row, lead, strict=True)]
+                for row in left
+            ]
+    return rank
 
 
 def _by_names(first: Node, second: Node, budget: Budget) -> str:
@@ -520,6 +608,8 @@ def _set(first: Node, second: Node, budget: Budget) -> str:
 def _matrix(first: Node, second: Node, budget: Budget) -> str:
     if second.op != "matrix" or len(first.args) != len(second.args):
         return "the shapes differ" if second.op == "matrix" else _other_kind(first, second)
+    if all(len(row.args) == 1 for row in (*first.args, *second.args)):
+        return _vectors(*([row.args[0] for row in node.args] for node in (first, second)), budget)
     rows = zip(first.args, second.args, strict=True)
     return next(filter(None, (_ordered(a.args, b.args, budget) for a, b in rows)), "")
 

@@ -23,7 +23,7 @@ from .text_answers import (
     without_quantifiers,
 )
 from .tokens import CONSTANTS, FUNCTIONS, GREEK, ascii_text
-from .tree import INFINITY, MINUS_INFINITY, ONE, REALS, Node, number, show, symbol
+from .tree import INFINITY, MINUS_INFINITY, ONE, REALS, WHOLE, Node, number, show, symbol
 
 _WRAPPERS = [("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)")]
 _WRAPPERS += [(mark, mark) for mark in ("$", "**", "```", "`", '"')]
@@ -346,6 +346,10 @@ def _list(node: Node) -> Node:
         classes = residues([normal(arg) for arg in node.args[:-1]], str(last.args[0].value))
     if classes:
         return classes[0] if len(classes) == 1 else Node("list", tuple(classes), ",")
+    if whole and last.args[0].value in first.symbols:  # `(2 + 3t, t), t \\in \\mathbb{Z}`
+        name = str(last.args[0].value)
+        node = Node("list", node.args[:-1], ",").substituted({name: symbol(name + WHOLE)})
+        return normal(node if len(node.args) > 1 else node.args[0])
     if first.op == "rel" and first.value == "!=" and all(each.is_expression for each in others):
         others = [Node("rel", (first.args[0], other), "!=") for other in others]
         return Node("intersection", tuple(map(normal, [first, *others])))  # "x is not 2, 3"
@@ -466,6 +470,8 @@ def _relation(node: Node) -> Node:
         return Node("intersection", tuple(holes))
     if "in" in operators or not all(part.is_expression for part in parts):
         raise Unparsed("a relation between things that are no numbers")
+    if len(parts) > 2 and not any(part.symbols for part in parts):
+        return Node("order", tuple(parts), " ".join(operators))
     if len(parts) == 2:
         return _inequality(parts[0], operators[0], parts[1])
     return _double_inequality(parts, operators)

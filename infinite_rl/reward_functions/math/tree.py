@@ -136,6 +136,7 @@ INFINITY = Node("const", (), "inf")
 MINUS_INFINITY = Node("neg", (INFINITY,))
 REALS = Node("region", (Node("interval", (MINUS_INFINITY, INFINITY), "()"),))
 ONE = Node("num", (), Fraction(1))
+WHOLE = "\u2208Z"  # ends the name of a parameter that is whole
 _MOST_BITS = 2_000  # that are shown: Python refuses to print integers of more than 4,300 digits
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from .bounds import Budget, NotReady, OutOfTime, OverBudget, Unavailable, Undefined, Unparsed
 from .canonicalize import canonicalize
-from .equivalence import difference
+from .equivalence import difference, half_factored
 from .extract import Convention, answer_text
 from .normal_form import read
 from .regions import approximate_value
@@ -173,6 +173,8 @@ def _decided(prediction: Node, gold: Node, budget: Budget, shown: Sequence[str])
         return Verdict("different", str(fault), *shown)
     except _FAULTS as fault:
         return Verdict(_status(fault), str(fault), *shown)
+    if not reason and half_factored(prediction, gold, budget):
+        return Verdict("different", "one is factored further", *shown)
     return Verdict("different" if reason else "equal", reason, *shown)
 
 
