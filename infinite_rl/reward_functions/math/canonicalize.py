@@ -40,7 +40,7 @@ def _checked(node: Node, budget: Budget) -> Node:
         return claim(node, _checked(node.args[0], budget), budget)
     if node.op == "order":  # as a list, if it is true
         values = [approximate_value(part, budget) for part in node.args]
-        rising = node.value[0] == "<"
+        rising = str(node.value)[0] == "<"
         for low, high in zip(values, values[1:], strict=False):
             if not (low < high if rising else high < low):
                 raise Unparsed("numbers that are not in the order that is stated")

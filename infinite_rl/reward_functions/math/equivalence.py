@@ -321,6 +321,7 @@ def _text(first: Node, second: Node, budget: Budget) -> str:
         others = str(second.value)
         same = words == others or not _unhyphened(words).isdisjoint(_unhyphened(others))
         same = same or _of_a_kind(words, others) or _of_a_kind(others, words)
+        same = same or _stems(words) == _stems(others)
         stated = others in _stated(words) or words in _stated(others)
         return "" if same or stated else "the texts differ"
     if second.op in ("sym", "const"):
@@ -351,6 +352,17 @@ _SORTS = VOCABULARY.words("sorts")
 _OF_VERBS = VOCABULARY.words("series")
 
 
+def _stems(words: str) -> list[str] | str:
+    """The stems of a few words, in any order: `conditionally convergent`, `converges conditionally`."""
+    each = words.split()
+    if not 2 <= len(each) <= 3 or not _OPEN_WORDS.isdisjoint(each):
+        return words
+    return sorted(_ENDING.sub("", word) for word in each)
+
+
+_ENDING = re.compile(r"(?<=\w{6})(?:ally|al|ly|ences?|ent|es?|s|ing|ed)$")
+
+
 def _unhyphened(words: str) -> frozenset[str]:
     """Words written apart and together: `north-east` is `northeast`, and is `north east`."""
     return frozenset([words.replace("-", ""), words.replace("-", " ")])
@@ -368,7 +380,7 @@ def half_factored(first: Node, second: Node, budget: Budget) -> bool:
     if any(factor.symbols for factor in one):
         counts = [sum(bool(factor.symbols) for factor in side) for side in (one, other)]
         return counts[0] != counts[1] and min(counts) > 1
-    prime = [all(_is_prime(int(factor.value)) for factor in side) for side in (one, other)]
+    prime = [all(_is_prime(int(str(factor.value))) for factor in side) for side in (one, other)]
     return prime[0] != prime[1]
 
 
@@ -394,7 +406,7 @@ def _is_prime(value: int) -> bool:
 # -- collections ----------------------------------------------------------------------------------
 
 
-def _other_length(first: Sequence[Node], second: Sequence[Node]) -> str:
+def _other_length(first: Sequence[object], second: Sequence[object]) -> str:
     fewer, more = sorted([len(first), len(second)])
     return f"{fewer} members and {more}"
 
@@ -609,7 +621,8 @@ def _matrix(first: Node, second: Node, budget: Budget) -> str:
     if second.op != "matrix" or len(first.args) != len(second.args):
         return "the shapes differ" if second.op == "matrix" else _other_kind(first, second)
     if all(len(row.args) == 1 for row in (*first.args, *second.args)):
-        return _vectors(*([row.args[0] for row in node.args] for node in (first, second)), budget)
+        one, other = ([row.args[0] for row in node.args] for node in (first, second))
+        return _vectors(one, other, budget)
     rows = zip(first.args, second.args, strict=True)
     return next(filter(None, (_ordered(a.args, b.args, budget) for a, b in rows)), "")
 

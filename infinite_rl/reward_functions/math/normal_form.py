@@ -52,6 +52,11 @@ _ABOUT = re.compile(
     r"(?:approximately|about|\\approx|≈)\s*(-?[0-9]*\.[0-9]*[1-9])"
     r"|(-?[0-9]*\.[0-9]*[1-9])\s*(?:\\text\{)?\s*\(?approx(?:imately|\.)?\)?\}?"
 )
+_NEARLY = re.compile("appro|≈|about|roughly")
+_ROUNDED = re.compile(
+    r"[\s,(]*(?:or\s+)?(?:\\approx|≈|approximately|about|roughly)\s*[-+]?[0-9][0-9,]*\.[0-9]+"
+    r"\s*(?:\\?%|\\?[a-z]{1,12}|(?:\\[ ,]|\s)*\\text\{[^{}]{1,20}\})?\)?$"
+)
 _QUANTIFIED = re.compile(r"(?i:\bfor\s)|\\forall|∀")
 
 
@@ -159,19 +164,17 @@ def clean(text: str) -> str:
     dollars = text.replace("\\$", "").count("$")
     if dollars and dollars % 2 == 0:  # pairs are delimiters, an odd one is money
         text = re.sub(r"(?<!\\)\$", " ", text)
-    return _exactly(text) if "appro" in text or "≈" in text or text.startswith("about") else text
+    return _exactly(text) if _NEARLY.search(text) else text
 
 
 def _exactly(text: str) -> str:
     """`\\sqrt{2} \\approx 1.41` without the rounded value; other texts as they are."""
-    sign = "\\approx" if "\\approx" in text else "≈"
     about = _ABOUT.fullmatch(text)
     if about:  # "approximately 3.14", where a whole number would be meant to be exact
         return about[1] or about[2]
-    exact, _, rounded = text.rpartition(sign)
-    rounded = rounded.strip()
-    plain = _NUMERAL.fullmatch(rounded) and "." in rounded
-    return exact.strip() if plain and _COMPUTED.search(exact) else text
+    rounded = _ROUNDED.search(text)
+    exact = text[: rounded.start()].strip() if rounded else ""
+    return exact if _COMPUTED.search(exact) else text
 
 
 def is_prose(text: str) -> bool:

@@ -133,7 +133,8 @@ def at_unit(parser: Cursor, factors: list[Node]) -> bool:
     if token.kind not in ("text", "word", "name"):
         return False
     if any(factor.symbols for factor in factors):
-        return token.kind == "text" and units.is_unit(token.text.split()[0])
+        noun = parser.peek(1).kind == "end" and re.fullmatch("[a-z]{4,20}", token.text)
+        return token.kind == "text" and bool(noun or units.is_unit(token.text.split()[0]))
     if token.kind == "text":
         return True
     if token.kind == "word":

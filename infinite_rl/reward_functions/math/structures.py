@@ -55,6 +55,9 @@ def selection(parser: Cursor, name: str) -> Node:
     if listed is None or listed.op not in ("tuple", "set"):
         raise Unparsed(f"a {name} without its numbers")
     members = [expression(arg) for arg in listed.args]
+    if name == "diag":
+        table = [[e if at == n else number(0) for n in range(len(members))] for at, e in enumerate(members)]
+        return Node("matrix", tuple(Node("row", tuple(row)) for row in table))
     return _extreme(members, name) if name in ("max", "min") else _divisor(members, name)
 
 

@@ -137,6 +137,7 @@ MINUS_INFINITY = Node("neg", (INFINITY,))
 REALS = Node("region", (Node("interval", (MINUS_INFINITY, INFINITY), "()"),))
 ONE = Node("num", (), Fraction(1))
 WHOLE = "\u2208Z"  # ends the name of a parameter that is whole
+_MOST_ENTRIES = 200  # times which two matrices are multiplied
 _MOST_BITS = 2_000  # that are shown: Python refuses to print integers of more than 4,300 digits
 
 
@@ -159,6 +160,8 @@ def product_of(factors: list[Node]) -> Node:
     """A product, of a matrix entry by entry. Raises Unparsed for what is no number."""
     if len(factors) == 1:
         return factors[0]
+    if all(factor.op == "matrix" for factor in factors):
+        return _of_matrices(factors)
     vectors = [index for index, factor in enumerate(factors) if factor.op in ("matrix", "tuple")]
     if len(vectors) == 1:
         vector = factors.pop(vectors[0])
@@ -174,6 +177,21 @@ def product_of(factors: list[Node]) -> Node:
     if len(factors) == 2 and factors[1].op == "div" and factors[1].args[0] is ONE:
         return Node("div", (factors[0], factors[1].args[1]))
     return Node("mul", tuple(factors))
+
+
+def _of_matrices(factors: list[Node]) -> Node:
+    first, *others = ([row.args for row in factor.args] for factor in factors)
+    for table in others:
+        if len(first[0]) != len(table) or len(first) * len(table) * len(table[0]) > _MOST_ENTRIES:
+            raise Unparsed("a product of matrices without a value")
+        first = [
+            tuple(
+                Node("add", tuple(Node("mul", pair) for pair in zip(row, column, strict=True)))
+                for column in zip(*table, strict=True)
+            )
+            for row in first
+        ]
+    return Node("matrix", tuple(Node("row", row) for row in first))
 
 
 def sum_of(terms: list[Node]) -> Node:
