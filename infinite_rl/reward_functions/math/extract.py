@@ -269,7 +269,7 @@ def _stated_box(text: str) -> str | None:
     if unit[-1:].isalpha() and "cent" not in unit.lower():
         return f"{answer} {unit}"
     named = _UNIT_BEHIND.match(behind) if plain_number(answer) is not None else None
-    fits = named and named[1] != "percent" and is_unit(named[1])
+    fits = named and named[1] != "percent" and (is_unit(named[1]) or "base" in named[1])
     return f"{answer} {named[1]}" if named and fits else answer
 
 
@@ -489,6 +489,9 @@ def _conclusion(text: str) -> str | None:
     if formula and "=" in formula[0] and "=" not in before and (starts or before.strip()):
         tried = _DOUBTFUL.search(Tokens.of(before).seen().kinds) or fault_before(before)
         return None if tried or _CHECK.search(before) else formula["formula"]
+    trailing = _TRAILING.fullmatch(last)
+    if trailing:
+        return trailing["answer"]
     steps = list(_STEP.finditer(last))
     if steps and steps[-1].end():
         return _statement(last[steps[-1].end() :])
@@ -500,6 +503,7 @@ def _conclusion(text: str) -> str | None:
 _SENTENCES = re.compile(r"(?<!\b[A-Z])[.!?][$*)]{0,3}\s+(?=[A-Z$*\\])|\n+")
 _BOLD_END = re.compile(r"(?:^|(?<=\s))\*\*([^*\n]+?)\.?\*\*\.?\Z")
 _STEP, _CONCLUDING = _TABLES.pattern("step"), production("concluding")
+_TRAILING = _TABLES.pattern("trailing")
 _LAST_FORMULA, _CHECK, _QED = map(_TABLES.pattern, ("last formula", "check", "qed"))
 
 

@@ -52,6 +52,7 @@ _ABOUT = re.compile(
     r"(?:approximately|about|\\approx|≈)\s*(-?[0-9]*\.[0-9]*[1-9])"
     r"|(-?[0-9]*\.[0-9]*[1-9])\s*(?:\\text\{)?\s*\(?approx(?:imately|\.)?\)?\}?"
 )
+_DOUBLED, _COMMAND = re.compile(r"\\\\[a-z]{2}"), re.compile(r"(?<!\\)\\[a-z]{2}")
 _NEARLY = re.compile("appro|≈|about|roughly")
 _ROUNDED = re.compile(
     r"[\s,(]*(?:or\s+)?(?:\\approx|≈|approximately|about|roughly)\s*[-+]?[0-9][0-9,]*\.[0-9]+"
@@ -142,6 +143,8 @@ def _choice(plain: str) -> Node | None:
 def clean(text: str) -> str:
     """The answer without what surrounds it: math delimiters, emphasis, a closing full stop."""
     text = text.strip()
+    if "\\\\" in text and _DOUBLED.search(text) and not _COMMAND.search(text):
+        text = text.replace("\\\\", "\\")  # as JSON writes it
     for _ in range(8):
         before = text
         if text.endswith((".", ",", ";", ":")) and not text.endswith(("...", "\\,", "\\;", "\\:")):
@@ -491,6 +494,9 @@ def _named_tuple(names: Node, values: Node) -> Node:
 def _equation(parts: list[Node]) -> Node:
     """`x = 5` is 5 with a name; `7 * 8 = 56` and `x = 2 + 3 = 5` are chains, to be checked."""
     first, last = parts[0], parts[-1]
+    if first.op == "const" and last.op in ("tuple", "matrix", "set"):
+        first = symbol(str(first.value))  # a vector that is called pi
+        parts = [first, *parts[1:]]
     named = first.op in ("sym", "text")
     cases = any(part.op == "piecewise" for part in parts) and not named
     if len(parts) > 2 or cases or not (named or first.symbols or last.symbols):

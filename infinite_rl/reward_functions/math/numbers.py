@@ -100,9 +100,12 @@ def in_base(parser: Cursor, digits: str) -> Node:
     """`52_8`, `101_{2}`: a numeral in a base from 2 to 36, written with the digits 0 to 9."""
     text = subscript(parser).strip("_")
     base = int(text) if text.isdigit() and len(text) < 3 else CARDINALS.get(text, 0)
+    whole, _, part = digits.partition(".")
+    digits = whole + part
     if not 2 <= base <= 36 or not digits.isdigit() or any(int(digit) >= base for digit in digits):
         raise Unparsed(f"a numeral with the subscript {text[:10]!r}")
-    return Node("base", (number(int(digits, base)),), f"{digits}_{base}")
+    value = Fraction(int(digits, base), base ** len(part))
+    return Node("base", (number(value),), f"{digits}_{base}")
 
 
 def subscript(parser: Cursor) -> str:

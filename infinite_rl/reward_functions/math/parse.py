@@ -18,6 +18,7 @@ _SET_SIGNS = {"cup": "union", "cap": "intersection", "minus": "difference"}
 _PRODUCT_SIGNS = frozenset(["*", "/", "(", "[", "{", "lfloor", "lceil", "|"])
 _AFTER_BASE = frozenset(["!", "%", "degree", "^", "'", "_"])
 _BARS = {"|": "abs", "lfloor": "floor", "lceil": "ceil"}
+_BEFORE_LIMITS = VOCABULARY.words("before limits")
 _NAMES = frozenset("fghFG")  # of functions, where one is of another
 _ATOM_KINDS = frozenset(["name", "vector", "greek", "const", "func"])
 _ATOM_COMMANDS = VOCABULARY.words("atoms")
@@ -63,7 +64,7 @@ class Parser(Cursor):
     def items(self) -> tuple[list[Node], str]:
         """The members of a list, and "or", "and" or "," for how they are joined."""
         items, kind = [self.relation()], ","
-        while self.peek().kind == "op" and self.peek().text in SEPARATORS:
+        while self.at_separator():
             word = self.take().text
             while self.at("and", "or"):  # "1, 2, and 3"
                 word = self.take().text
@@ -81,6 +82,12 @@ class Parser(Cursor):
                 item if item.op == "congruence" else _congruence(item, modulus) for item in items
             ]
         return items, kind
+
+    def at_separator(self) -> bool:
+        """Whether a sign or a word such as "for" stands between two members of a list."""
+        token = self.peek()
+        word = token.kind in ("text", "word") and token.text in _BEFORE_LIMITS
+        return word or (token.kind == "op" and token.text in SEPARATORS)
 
     def relation(self) -> Node:
         """`2 < x <= 7`, `x = 3 (mod 5)`, or one side alone."""

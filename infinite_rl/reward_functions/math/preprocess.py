@@ -108,7 +108,9 @@ def _with_its_name(text: str) -> str:
     letter = _VALUE_OF.fullmatch(subject) if not sentence["colon"] else None
     if letter:
         return f"{letter[1]} = {value}"
-    if any(len(word) == 1 and word != "a" for word in words) or len(subject) < _SHORTEST_SUBJECT:
+    letters = any(len(word) == 1 and word != "a" for word in words)
+    of_kind = words[0] == "the" and len(words) > 2  # "the largest n"
+    if (letters and not of_kind) or len(subject) < _SHORTEST_SUBJECT:
         return text
     return f"\\text{{{subject}}} = {value}"
 
@@ -155,6 +157,8 @@ def _millionth(match: re.Match[str]) -> str:
 # and what is put in its place.
 _NOTATIONS: list[tuple[str, str, str | Callable[[re.Match[str]], str]]] = [
     ("_", "counted", _counted),
+    ("multiplicity", "multiplicity", lambda match: ", ".join([match[1]] * int(match[2]))),
+    ("R r", "remainder", r"\\text{quotient} = \1, \\text{remainder} = \2"),
     ("C P", "counted plainly", _counted_plainly),
     ("\\prime", "primes", lambda match: "'" * match[0].count("prime")),
     ("' ′ ’", "feet", r"\1 ft \2 in"),
