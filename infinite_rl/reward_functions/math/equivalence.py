@@ -149,7 +149,9 @@ def _named(first: Node, second: Node, budget: Budget) -> str:
     return _up_to_constants(value, second, budget)
 
 
-_HEAD = re.compile(r"((?:[A-Za-z]+(?:_[A-Za-z])?|\(\w+\))(?:\^-1|'{1,2})?)(?:\(([a-z]+)\)|_\{?([a-z])\}?)")  # `f(x)`, `a_n`
+_HEAD = re.compile(
+    r"((?:[A-Za-z]+(?:_[A-Za-z])?|\(\w+\))(?:\^-1|'{1,2})?)(?:\(([a-z]+)\)|_\{?([a-z])\}?)"
+)  # `f(x)`, `a_n`
 
 
 def _renamed(first: Node, second: Node) -> tuple[Node, Node]:
@@ -353,7 +355,7 @@ _OF_VERBS = VOCABULARY.words("series")
 
 
 def _stems(words: str) -> list[str] | str:
-    """The stems of a few words, in any order: `conditionally convergent`, `converges conditionally`."""
+    """The stems of a few words in any order: `converges conditionally`, `conditional convergence`."""
     each = words.split()
     if not 2 <= len(each) <= 3 or not _OPEN_WORDS.isdisjoint(each):
         return words
@@ -373,7 +375,7 @@ def half_factored(first: Node, second: Node, budget: Budget) -> bool:
 
     The task that has such an answer is to factor. A number or a sum is no product.
     """
-    sides = [_factors(n.args[0] if n.op == "named" else n, budget) for n in (first, second)]
+    sides = [factors(n.args[0] if n.op == "named" else n, budget) for n in (first, second)]
     if any(side is None or len(side) < 2 for side in sides):
         return False
     one, other = (side or [] for side in sides)
@@ -384,15 +386,15 @@ def half_factored(first: Node, second: Node, budget: Budget) -> bool:
     return prime[0] != prime[1]
 
 
-def _factors(node: Node, budget: Budget) -> list[Node] | None:
+def factors(node: Node, budget: Budget) -> list[Node] | None:
     """The factors of a product of whole numbers and polynomials, None for other expressions."""
     if node.op == "mul":
-        parts = [_factors(arg, budget) for arg in node.args]
+        parts = [factors(arg, budget) for arg in node.args]
         return None if None in parts else [factor for part in parts if part for factor in part]
     power = rational(node.args[1], budget) if node.op == "pow" else Fraction(1)
     base = node.args[0] if node.op == "pow" else node
     whole = base.op == "num" and isinstance(base.value, Fraction) and base.value.denominator == 1
-    plain = whole or base.op == "sym" or (base.op == "add" and not base.holds("div"))
+    plain = whole or (base.symbols and base.op in ("sym", "add") and not base.holds("div"))
     if power is None or power.denominator > 1 or not 0 < power < 100 or not plain:
         return None
     kinds = ("fn", "const", "fact", "binom")
@@ -504,17 +506,18 @@ def _tuple(first: Node, second: Node, budget: Budget) -> str:
 
 
 def _vectors(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> str:
-    """Compare vectors; with parameters of other names in each, as the points that they run through.
+    """Compare vectors, with parameters of other names as all points that they run through.
 
     `(1 + t, t)` is `(s, s - 1)`. A whole parameter, `t \\in \\mathbb{Z}`, is free up to its sign and
     a whole step.
     """
     reason = _ordered(first, second, budget)
-    sides = (first, second)
-    if not reason or len(first) != len(second) or not all(e.is_expression for e in [*first, *second]):
+    sides, entries = (first, second), [*first, *second]
+    if not reason or len(first) != len(second) or not all(e.is_expression for e in entries):
         return reason
     names = [sorted(frozenset().union(*(entry.symbols for entry in side))) for side in sides]
-    same_count = len(first) > len(names[0]) == len(names[1]) > 0 and set(names[0]).isdisjoint(names[1])
+    count = len(names[0])
+    same_count = len(first) > count == len(names[1]) > 0 and set(names[0]).isdisjoint(names[1])
     linear = all(is_linear(e, own) for own, side in zip(names, sides, strict=True) for e in side)
     if not same_count or not linear:
         return reason
@@ -529,7 +532,6 @@ def _vectors(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> s
         starts.append(exact[0])
         ways.append([[a - b for a, b in zip(p, exact[0], strict=True)] for p in exact[1:]])
     gap = [a - b for a, b in zip(*starts, strict=True)]
-    count = len(names[0])
     if any(name.endswith(WHOLE) for own in names for name in own):
         steps = {a / b for a, b in zip(gap, ways[0][0], strict=True) if b}
         turned = ways[1][0] in (ways[0][0], [-value for value in ways[0][0]])
@@ -567,7 +569,8 @@ def _by_names(first: Node, second: Node, budget: Budget) -> str:
     if sum(len(each) == 1 for each in partners) + len(left) != len(others) or len(left) > 1:
         return "the names differ"
     order = [each[0] if len(each) == 1 else left[0] for each in partners]
-    unlike = [name + others[left[0]] for name, each in zip(names, partners, strict=True) if not each]
+    pairs = zip(names, partners, strict=True)
+    unlike = [name + others[left[0]] for name, each in pairs if not each]
     if len(names) == len(left) or len(set(order)) < len(order) or any(len(n) < 4 for n in unlike):
         return "the names differ"
     return _ordered(first.args, [second.args[n] for n in order], budget)

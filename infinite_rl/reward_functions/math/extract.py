@@ -40,6 +40,7 @@ BOXES = ("\\boxed", "\\fbox", "\\framebox")
 _UNBRACED = _TABLES.pattern("unbraced")
 _FARTHEST = 8_000  # characters between the openings of two boxes, one in the other
 _OR_ELSE = _TABLES.pattern("or else")
+_LONGEST_SENTENCE = 1_000  # characters of one that ends in a formula
 _FAR = 200  # characters that are read before and behind a box
 _LONGEST_NAME = 20  # characters that are looked at before a box
 _MOST_BOXES = 20  # that are read as one list
@@ -478,13 +479,13 @@ def after_marker(text: str) -> str | None:
 
 def _conclusion(text: str) -> str | None:
     """What the last of several sentences states: what is bold at its end, or all of it."""
-    text = _QED.sub("", text.strip())
+    text = _QED.sub("", text.strip()).rstrip()
     starts = [match.end() for match in _SENTENCES.finditer(text)]
     last = text[starts[-1] :] if starts else text
     bold = _BOLD_END.search(last)
     if bold and not fault_before(last[: bold.start()]):
         return bold[1]
-    formula = _LAST_FORMULA.fullmatch(last)
+    formula = _LAST_FORMULA.fullmatch(last) if len(last) < _LONGEST_SENTENCE else None
     before = formula["before"] if formula else "="
     if formula and "=" in formula[0] and "=" not in before and (starts or before.strip()):
         tried = _DOUBTFUL.search(Tokens.of(before).seen().kinds) or fault_before(before)

@@ -55,7 +55,7 @@ _ABOUT = re.compile(
 _DOUBLED, _COMMAND = re.compile(r"\\\\[a-z]{2}"), re.compile(r"(?<!\\)\\[a-z]{2}")
 _NEARLY = re.compile("appro|≈|about|roughly")
 _ROUNDED = re.compile(
-    r"[\s,(]*(?:or\s+)?(?:\\approx|≈|approximately|about|roughly)\s*[-+]?[0-9][0-9,]*\.[0-9]+"
+    r"(?:\bor\s)?(?:\\approx|≈|approximately|about|roughly)\s*[-+]?[0-9][0-9,]*\.[0-9]+"
     r"\s*(?:\\?%|\\?[a-z]{1,12}|(?:\\[ ,]|\s)*\\text\{[^{}]{1,20}\})?\)?$"
 )
 _QUANTIFIED = re.compile(r"(?i:\bfor\s)|\\forall|∀")
@@ -176,7 +176,7 @@ def _exactly(text: str) -> str:
     if about:  # "approximately 3.14", where a whole number would be meant to be exact
         return about[1] or about[2]
     rounded = _ROUNDED.search(text)
-    exact = text[: rounded.start()].strip() if rounded else ""
+    exact = text[: rounded.start()].rstrip(" ,(") if rounded else ""
     return exact if _COMPUTED.search(exact) else text
 
 

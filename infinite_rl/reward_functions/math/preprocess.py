@@ -83,7 +83,10 @@ def _labelled(text: str) -> str:
         return text
     parts: list[str] = []
     for match in filter(None, values):
-        label, value = " ".join(match["label"].split()).casefold(), _PLACE.sub("", match["value"])
+        label, value = (
+            " ".join(match["label"].split()).casefold(),
+            _PLACE.sub("", match["value"]).rstrip(),
+        )
         known = FUNCTIONS | GREEK | DENIALS | CARDINALS.keys()
         if not known.isdisjoint(label.split()) or is_unit(label):
             return text

@@ -49,7 +49,8 @@ class MathRewardFunction(RewardFunction):
     `judge` is a model, as a provider or as a function from a prompt to a reply, that is asked where
     the rules find a difference or cannot read a side, and two plain numbers are not all there is.
     It must refuse the canaries of `judge.py` first. `details["decided_by"]` is "rules" or "judge".
-    If the judge gives no verdict the completion is "unscored". The `question` is the row's prompt.
+    If the judge gives no verdict the completion is "unscored". The `question` is
+    the row's prompt; the order, unit and factored form that it asks for count (see `verify`).
     """
 
     version = "6"
@@ -142,7 +143,7 @@ class MathRewardFunction(RewardFunction):
             gold = reference_text(expected)
         except Unparsed as fault:
             return unscored(format_score, str(fault))
-        verdict = self._verdict(content, gold)
+        verdict = self._verdict(content, gold, question)
         score = _scored(format_score, verdict)
         if self.judge is None or verdict.status not in ("different", "unparsed"):
             return score
@@ -161,8 +162,8 @@ class MathRewardFunction(RewardFunction):
             return RewardFunctionScore(format_score, 1.0, status="passed", details=details)
         return _failed(format_score, f"{verdict.status}: {verdict.reason}", **details)
 
-    def _verdict(self, answer: str, gold: str) -> Verdict:
-        return verify(answer, gold, timeout=self.timeout, decimals=self.decimals)
+    def _verdict(self, answer: str, gold: str, question: str = "") -> Verdict:
+        return verify(answer, gold, timeout=self.timeout, decimals=self.decimals, question=question)
 
     def _disagreement(self, tags: list[TagMatch]) -> str:
         """Why several tags are no answer; "" if they all mean the same."""

@@ -56,8 +56,9 @@ def selection(parser: Cursor, name: str) -> Node:
         raise Unparsed(f"a {name} without its numbers")
     members = [expression(arg) for arg in listed.args]
     if name == "diag":
-        table = [[e if at == n else number(0) for n in range(len(members))] for at, e in enumerate(members)]
-        return Node("matrix", tuple(Node("row", tuple(row)) for row in table))
+        size = range(len(members))
+        rows = (tuple(members[n] if n == row else number(0) for n in size) for row in size)
+        return Node("matrix", tuple(Node("row", row) for row in rows))
     return _extreme(members, name) if name in ("max", "min") else _divisor(members, name)
 
 

@@ -23,6 +23,7 @@ Structures that the parser builds:
     field             R, Z, N, Q or C
     matrix, row       rows, entries
     piecewise         rows of a value and its condition
+    order             numbers that are compared: "< <". `canonicalize` leaves none
     rel               sides; the relations between them: "<= <"
     ratio congruence  parts; remainder and modulus
     base              a numeral with its base: a number, written in a way of its own
