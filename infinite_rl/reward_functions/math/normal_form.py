@@ -122,7 +122,7 @@ def _text_answer(text: str) -> Node | None:
     answer = moment(plain) or _choice(plain) or phrase(plain)
     if answer is not None:
         return answer if answer.op == "text" else normal(answer)
-    return Node("text", (), plain_text(text)) if is_prose(text) else None
+    return Node("text", (), plain_text(plain)) if is_prose(plain) else None
 
 
 def _choice(plain: str) -> Node | None:
