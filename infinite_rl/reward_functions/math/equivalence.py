@@ -202,6 +202,10 @@ def _up_to_constants(first: Node, second: Node, budget: Budget) -> str:
         sorted(name for name in side.symbols if whole or _CONSTANT.fullmatch(name))
         for side in sides
     ]
+    alone = [sorted(first.symbols - second.symbols), sorted(second.symbols - first.symbols)]
+    if any(names and all(map(_CONSTANT.fullmatch, names)) for names in alone):
+        of_task = {name for name in free[0] if name in free[1]}
+        free = [names + sorted(of_task) for names in alone]  # `a x` beside `c x`
     rest = [side.symbols.difference(names) for side, names in zip(sides, free, strict=True)]
     if free[0] and len(rest[0]) == len(rest[1]) == 1 and rest[0] != rest[1]:
         (name,), (other,) = rest  # `A e^t` is `C e^x`
@@ -329,9 +333,12 @@ def _text(first: Node, second: Node, budget: Budget) -> str:
         return "" if same or stated else "the texts differ"
     if second.op in ("sym", "const"):
         return "" if words == str(second.value).casefold() else "the texts differ"
+    letters = [str(arg.value) for arg in second.args] if second.op == "list" else []
+    if letters and all(len(each) == 1 and each.isupper() for each in letters):
+        return "" if sorted(words) == sorted("".join(letters).casefold()) else "the choices differ"
     if second.is_expression and words.isalpha() and len(words) <= 3:  # "xy" is also x times y
-        letters = [constant(letter) if letter in "ei" else symbol(letter) for letter in words]
-        return difference(Node("mul", tuple(letters)), second, budget)
+        factors_ = [constant(letter) if letter in "ei" else symbol(letter) for letter in words]
+        return difference(Node("mul", tuple(factors_)), second, budget)
     return _other_kind(first, second)
 
 

@@ -295,7 +295,7 @@ def _boxes(text: str) -> list[Candidate]:
 
 def _with_joined(text: str, start: int, last: str) -> tuple[int, str]:
     """Where the list begins that the last box, which begins at `start`, ends, and its content."""
-    answer = last
+    answer, parts = last, [last]
     for _ in range(_MOST_BOXES):
         stop = start
         try:
@@ -307,7 +307,10 @@ def _with_joined(text: str, start: int, last: str) -> tuple[int, str]:
             return stop, answer  # only the last box must be whole
         joined = joint(text[end + 1 : stop]) or _titled(text, start, end, stop) if near else None
         if joined is None:
-            return stop, answer
+            labelled = len(parts) > 1 and not any(map(_LETTER_END.search, parts))
+            labels = zip("abcdefghijklmnopqrstuvwxyz", parts[::-1], strict=False)
+            return stop, " ".join(f"({n}) {part}" for n, part in labels) if labelled else answer
+        parts = [*parts, content] if joined.part and parts and joined.lettered else []
         if joined.repeats and (content == last or _same_number(content, last)):
             continue
         if not joined.sign:
@@ -381,18 +384,20 @@ class Joint(NamedTuple):
     """Of two boxes: the sign between them in a list, and the second one's name, `x = ` or "".
 
     The sign is "" if nothing separates them. The second is an answer of its own, even if it is
-    the same, where it is of another `part`; it may repeat the first if no word or mark joins them.
+    the same, where it is of another `part`, which is `lettered` in "(b)"; it may repeat the first if no word or mark joins them.
     """
 
     sign: str
     name: str
     part: bool
     repeats: bool
+    lettered: bool = False
 
 
 _JOINT, _NAME, _NAMED = production("joint"), production("name"), production("named")
 _LABEL, _JOINING, _SEPARATOR = map(production, ("label", "joining", "separator"))
-_OR = production("or word")
+_OR, _LETTERED = production("or word"), production("lettered")
+_LETTER_END = re.compile(r"(?<![A-Za-z(])(?:[a-h]|i{1,3}|iv|v)\)")
 
 
 def joint(between: str) -> Joint | None:
@@ -411,7 +416,8 @@ def joint(between: str) -> Joint | None:
     separated = "," if label or _SEPARATOR.search(kinds) else ""
     named = _spelled(texts[name.start() : name.end()]) if name else ""
     sign = mark + word or separated
-    return Joint(sign, named, label is not None, not (mark or word or label))
+    lettered = label is not None and _LETTERED.search(kinds[slice(*label.span())]) is not None
+    return Joint(sign, named, label is not None, not (mark or word or label), lettered)
 
 
 def _titled(text: str, start: int, end: int, stop: int) -> Joint | None:
@@ -423,7 +429,8 @@ def _titled(text: str, start: int, end: int, stop: int) -> Joint | None:
     label = between.texts[part.start(1)].lower() if part else ""
     last = _LABELS[_LABELS.index(label) - 1] if label in _LABELS[1:] else ""
     before = re.compile(rf"(?:^|[\s*(]){last}\)").search(text[max(0, start - _FAR) : start])
-    return Joint(",", "", True, repeats=False) if titles or (last and before) else None
+    lettered = bool(last and before)
+    return Joint(",", "", True, False, lettered) if titles or lettered else None
 
 
 _TITLES, _TITLED, _PARTED = map(production, ("titles", "titled", "parted"))

@@ -53,6 +53,7 @@ _ABOUT = re.compile(
     r"|(-?[0-9]*\.[0-9]*[1-9])\s*(?:\\text\{)?\s*\(?approx(?:imately|\.)?\)?\}?"
 )
 _DOUBLED, _COMMAND = re.compile(r"\\\\[a-z]{2}"), re.compile(r"(?<!\\)\\[a-z]{2}")
+_C = re.compile("C(?:_[0-9])?|c|K")  # of integration
 _NEARLY = re.compile("appro|≈|about|roughly")
 _ROUNDED = re.compile(
     r"(?:\bor\s)?(?:\\approx|≈|approximately|about|roughly)\s*[-+]?[0-9][0-9,]*\.[0-9]+"
@@ -329,7 +330,7 @@ def _without_constant(node: Node) -> Node:
     It is a term like others where another capital letter or another C stands beside it, and where
     nothing that one integrates over does: `A + B + C` and `a + b + C` are sums.
     """
-    constants = [term for term in node.args if term.op == "sym" and term.value in ("C", "c", "K")]
+    constants = [term for term in node.args if term.op == "sym" and _C.fullmatch(str(term.value))]
     terms = tuple(term for term in node.args if term not in constants)
     if len(constants) != 1 or len(terms) != len(node.args) - 1:
         return node

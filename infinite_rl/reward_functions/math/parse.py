@@ -181,6 +181,8 @@ class Parser(Cursor):
         term = self.product()
         if minus and not either and term.op in ("matrix", "tuple"):
             return product_of([number(-1), term])
+        if either and term.op in ("matrix", "tuple"):
+            return Node("list", (term, product_of([number(-1), term])), ",")
         if (minus or either) and term.op not in ("quantity", "base") and not term.is_expression:
             raise Unparsed("a sign before something that is no number")
         term = -term if minus else term
@@ -208,6 +210,8 @@ class Parser(Cursor):
         while True:
             token = self.peek()
             if token.kind == "end" or (token.kind == "op" and token.text not in _PRODUCT_SIGNS):
+                return product_of(factors)
+            if token.text in _BEFORE_LIMITS and token.kind in ("word", "text"):
                 return product_of(factors)
             rate = self.at("/") and self.peek(1).kind in ("text", "word")
             rate = rate and units.is_unit(self.peek(1).text)

@@ -65,11 +65,16 @@ def _as_chain(text: str) -> str:
 
 
 def _without_labels(text: str) -> str:
-    """`(a) 3 (b) 5` as the list `3, 5`; other texts as they are."""
+    """`(a) 3 (b) 5` as values with names, which are in order; other texts as they are."""
     _, *pieces = _PART.split(text)
     labels, parts = pieces[::2], [part.strip(" \t\n,;.") for part in pieces[1::2]]
     in_order = tuple(labels) in (tuple("abcdefgh")[: len(labels)], _ROMAN[: len(labels)])
-    return ", ".join(parts) if in_order and len(parts) > 1 and all(parts) else text
+    if not in_order or len(parts) < 2 or not all(parts):
+        return text
+    if any("=" in part for part in parts):
+        return ", ".join(parts)  # they have names of their own
+    named = zip(labels, parts, strict=True)
+    return ", ".join(f"\\text{{part {label}}} = {part}" for label, part in named)
 
 
 def _labelled(text: str) -> str:
@@ -179,7 +184,7 @@ _NOTATIONS: list[tuple[str, str, str | Callable[[re.Match[str]], str]]] = [
     (".", "module", ""),
     ("=", "numbered", r"\1_\2"),
     ("base", "in base", r"\1_{\2}"),
-    ("constant", "constant", ""),
+    ("constant arbitrary", "constant", ""),
     ("\\begin", "row gap", r"\\\\"),
     ("\\begin", "cases open", r"\\begin{cases}"),
     ("\\begin", "cases close", r"\\end{cases}"),
