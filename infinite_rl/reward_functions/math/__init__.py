@@ -7,7 +7,7 @@ How two texts become a verdict:
 
     extract.py       the answers that a text offers, and which one counts
     statements.py    whether the words around an answer state it: a grammar over tokens
-    preprocess.py    numbers in words, and notations of more than one token, rewritten
+    preprocess.py    sentences, and notations of more than one token, rewritten
     tokens.py        LaTeX, ASCII and Unicode spellings as one small vocabulary; the cursor
     units.py         the table of units
 

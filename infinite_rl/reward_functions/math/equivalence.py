@@ -363,7 +363,7 @@ _OF_VERBS = VOCABULARY.words("series")
 
 
 def _stems(words: str) -> list[str] | str:
-    """The stems of a few words in any order: `converges conditionally`, `conditional convergence`."""
+    """The stems of a few words, in any order: `convergent series`, `series converges`."""
     each = words.split()
     if not 2 <= len(each) <= 3 or not _OPEN_WORDS.isdisjoint(each):
         return words
@@ -516,7 +516,7 @@ def _tuple(first: Node, second: Node, budget: Budget) -> str:
 def _vectors(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> str:
     """Compare vectors, with parameters of other names as all points that they run through.
 
-    `(1 + t, t)` is `(s, s - 1)`. A whole parameter, `t \\in \\mathbb{Z}`, is free up to its sign and
+    `(1 + t, t)` is `(s, s - 1)`. A whole parameter, `t \\in \\mathbb{Z}`, is free up to a sign and
     a whole step.
     """
     reason = _ordered(first, second, budget)

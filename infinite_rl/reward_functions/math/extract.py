@@ -384,7 +384,8 @@ class Joint(NamedTuple):
     """Of two boxes: the sign between them in a list, and the second one's name, `x = ` or "".
 
     The sign is "" if nothing separates them. The second is an answer of its own, even if it is
-    the same, where it is of another `part`, which is `lettered` in "(b)"; it may repeat the first if no word or mark joins them.
+    the same, where it is of another `part`, which is `lettered` in "(b)". It may repeat the first
+    if no word or mark joins them.
     """
 
     sign: str

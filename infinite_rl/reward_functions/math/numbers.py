@@ -3,9 +3,9 @@
 import re
 from fractions import Fraction
 
+from ...parsing.number_words import CARDINALS, multiple
 from . import units
 from .bounds import MAX_DIGITS, MAX_EXPONENT, OverBudget, Unparsed
-from .preprocess import CARDINALS
 from .tokens import VOCABULARY, Cursor, Token
 from .tree import ONE, Node, constant, expression, number, product_of, symbol
 
@@ -211,7 +211,7 @@ def multiplied(parser: Cursor, value: Node) -> Node:
     while parser.peek().kind in ("word", "text"):
         token = parser.peek()
         word, _, rest = token.text.partition(" ")
-        factor = units.multiple(word, one=value == ONE)
+        factor = multiple(word, one=value == ONE)
         if factor is None:
             break
         value = Node("mul", (expression(value), number(factor)))
