@@ -605,6 +605,13 @@ def _list(first: Node, second: Node, budget: Budget) -> str:
         names = [str(each[0].value or "") for each in bounds]
         if names[0] != names[1] and all(names) and names[0] not in second.symbols:
             second = second.substituted({names[1]: symbol(names[0])})
+            heads = [f"({name})" for name in names]
+            second = second.with_args(
+                arg._replace(value=str(arg.value).replace(heads[1], heads[0]))
+                if arg.op == "named"
+                else arg
+                for arg in second.args
+            )
     if second.op == "set":
         return _as_sets(first.args, second.args, budget)
     if second.op == "list":

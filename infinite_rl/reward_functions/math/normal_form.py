@@ -167,7 +167,7 @@ def clean(text: str) -> str:
         text = _OPENED.sub(" ", _CLOSED.sub(" ", text)).strip()
     dollars = text.replace("\\$", "").count("$")
     if dollars and dollars % 2 == 0:  # pairs are delimiters, an odd one is money
-        text = re.sub(r"(?<!\\)\$", " ", text)
+        text = re.sub(r"(?<!\\)\$", " ", text).strip()
     return _exactly(text) if _NEARLY.search(text) else text
 
 
