@@ -1,14 +1,15 @@
-"""Answers written and labelled before the verdict saw them: four rounds, and texts that hedge.
+"""Answers written and labelled before the verdict saw them: five rounds, and texts that hedge.
 
     python -m benchmarks.math_blind [--data FOLDER] [--failures]
 
-Each of three rounds has 300 pairs, the fourth 240, half of them near misses, with their questions;
-the labels say what a teacher would say to that question. Their authors had not read the code, and
-no label was changed after a run. The hedges are 64 texts that commit to no single answer, and 64
-that look alike and do. Then follow all ways to join two boxes into a list, and with `--data` how
-many golds of published sets cannot be read. Math-Verify judges beside us where it is installed. A
-text that ends in a sentence, without a box, a tag or the word "answer", is counted apart: by our
-policy, which is `docs/answers.md`, such a text states no answer.
+Each of three rounds has 300 pairs, the others 240, half of them near misses; the labels say what a
+teacher would say to the question, which the first four have. A row of its own gives our verdict the
+question; else it sees the answer and the gold alone, as its peer does. The authors had not read the
+code, and no label was changed after a run. The hedges are 64 texts that commit to no single answer,
+and 64 that look alike and do. Then follow all ways to join two boxes into a list, and with `--data`
+how many golds of published sets cannot be read. Math-Verify judges beside us where it is installed.
+A text that ends in a sentence, without a box, a tag or the word "answer", is counted apart: our
+policy, which is `docs/answers.md`, reads few of them.
 """
 
 from __future__ import annotations
@@ -53,6 +54,16 @@ def rounds() -> dict[str, list[dict[str, Any]]]:
         rows = [json.loads(line) for line in lines]
     named = [(row["id"].rpartition("-")[0], row) for row in rows]
     return {name: [row for other, row in named if other == name] for name, _ in named}
+
+
+def with_questions(rows: Sequence[dict[str, Any]]) -> Marks:
+    """As `marks`, of our verdict if it is given the question."""
+    asked = {(row["prediction"], row["gold"]): row["question"] for row in rows}
+
+    def judge(prediction: str, gold: str) -> bool:
+        return verify(prediction, gold, question=asked[prediction, gold]).equal
+
+    return marks(judge, rows)[0]
 
 
 def marks(judge: Judge, rows: Sequence[dict[str, Any]]) -> tuple[Marks, list[dict[str, Any]]]:
@@ -102,6 +113,8 @@ def main() -> None:
             if name.startswith("round"):
                 print(f"| {name}, answer marked | {who} | {marks(judge, stated)[0].text} |")
             failures += wrong if judge is ours else []
+        if rows[0]["question"]:
+            print(f"| {name}, question given | Infinite RL | {with_questions(rows).text} |")
     texts = list(joints())
     for who, judge in judges.items():
         right = sum(judge(text, "1, -2") and not judge(text, "-2") for text in texts)

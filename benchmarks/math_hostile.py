@@ -153,13 +153,13 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "refusal": ("I cannot answer that.", "different"),
     "hedge": ("3 or 4", "different"),
     "everything": (", ".join(map(str, range(100))), "different"),
-    "limit of nested functions": (
-        r"\lim_{x \to 0} \frac{\sin(\tan x)-\tan(\sin x)}{\arcsin(\arctan x)-\arctan(\arcsin x)}",
-        "different",
-    ),
 }
 # Questions to sympy, which may take until the timeout. Without sympy their status is "budget".
 SYMBOLIC: dict[str, tuple[str, str]] = {
+    "limit of nested functions": (
+        r"\lim_{x \to 0} \frac{\sin(\tan x)-\tan(\sin x)}{\arcsin(\arctan x)-\arctan(\arcsin x)}",
+        "different unparsed timeout",
+    ),
     "integral of a tower": (r"\int_0^1 9^{9^{9^9}} \, dx", "timeout"),
     "integral of a power of itself": (r"\int_0^1 x^x \, dx", "unparsed timeout"),
     "integral of a tower of names": (r"\int_0^1 \sin(x^{x^x}) \, dx", "unparsed timeout"),

@@ -5,5 +5,6 @@ heads.py     what names a section, in lines of prose and in JSON, YAML, XML or t
 markup.py    Markdown fences, `<answer>` tags, thinking blocks
 syntax.py    Python source as a syntax tree
 
-word_tables.py  the words and patterns in the text files beside modules of any room
+number_words.py  numbers in words, "twenty-one" or "three quarters"
+word_tables.py   the words and patterns in the text files beside modules of any room
 """

@@ -57,7 +57,8 @@ class Gsm8kRewardFunction(MathRewardFunction):
     """
 
     name = "gsm8k"
-    version = "6"
+    version = "7"
+    options: frozenset[str] = frozenset()
 
     def __init__(
         self,
@@ -73,7 +74,12 @@ class Gsm8kRewardFunction(MathRewardFunction):
         self.convention = extract
 
     def compute_reward(
-        self, model_output: str, expected_output: Expected, answer_tag: str = ANSWER_TAG
+        self,
+        model_output: str,
+        expected_output: Expected,
+        answer_tag: str = ANSWER_TAG,
+        *,
+        question: str = "",  # noqa: ARG002 -- no number depends on it
     ) -> RewardFunctionScore:
         """Score a completion. No model output raises."""
         text = model_output if isinstance(model_output, str) else ""

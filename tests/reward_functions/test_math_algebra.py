@@ -11,7 +11,6 @@ from typing import NoReturn
 import pytest
 
 from infinite_rl.reward_functions.math import MathRewardFunction, algebra, verify, verify_many
-from infinite_rl.reward_functions.math.closed_forms import closed_form
 from infinite_rl.reward_functions.math.parse import parse
 from infinite_rl.reward_functions.math.tree import show
 from infinite_rl.workers.worker import NoWorkers
@@ -52,19 +51,6 @@ def statuses(one: str, other: str, timeout: float = LONG_S) -> set[str]:
 @tables
 def test_a_question_has_its_closed_form(text: str, other: str, status: str) -> None:
     assert statuses(text, other) == {status}
-
-
-@tables
-def test_what_is_easy_needs_no_sympy(text: str, gold: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(algebra._solvers, "ask", None)
-    assert statuses(text, gold) == {"equal"}
-    assert statuses(text, f"{gold} + x/9") == {"different"}
-
-
-@tables
-def test_what_is_not_easy_is_left_to_sympy(text: str) -> None:
-    question = parse(text)
-    assert question.op == "calculus" and closed_form(question) is None
 
 
 @needs_sympy

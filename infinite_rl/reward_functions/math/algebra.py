@@ -1,6 +1,6 @@
 """Integrals, sums, limits and derivatives in an answer, replaced by their closed forms.
 
-The easy ones are worked out by `closed_forms`, the others by sympy in worker processes (`solver`).
+sympy works them out in worker processes (`solver`).
 Nothing here blocks beyond the deadline: workers start in the background on first need, and another
 one where none has been free for a while, at most one for each processor core. What they found is
 kept.
@@ -15,7 +15,6 @@ from typing import Any
 
 from ...workers.pool import default_count
 from ...workers.worker import NoWorkers, Worker, WorkerGone, message_of
-from . import closed_forms
 from .bounds import NotReady, OutOfTime, OverBudget, Unavailable, Unparsed, bits
 from .tree import Node
 
@@ -38,7 +37,7 @@ def without_calculus(node: Node, deadline: float) -> Node:
         Unavailable: sympy is missing, or no process can be started.
     """
     if node.op == "calculus":
-        return closed_forms.closed_form(node) or _closed_form(node, deadline)
+        return _closed_form(node, deadline)
     if not node.holds("calculus"):
         return node
     return node.with_args(without_calculus(arg, deadline) for arg in node.args)

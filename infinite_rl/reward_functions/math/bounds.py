@@ -57,10 +57,6 @@ class Undefined(Exception):
     """The expression has no value here: a division by zero, a logarithm of zero."""
 
 
-class NotElementary(Exception):
-    """There is no simple rule for this integral, sum, limit or derivative."""
-
-
 class Budget:
     """The steps and the time that one comparison may still use. Not shared between threads."""
 

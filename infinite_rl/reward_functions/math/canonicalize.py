@@ -38,6 +38,13 @@ def _checked(node: Node, budget: Budget) -> Node:
         return node  # no expression holds a chain
     if node.op == "claim":
         return claim(node, _checked(node.args[0], budget), budget)
+    if node.op == "order":  # as a list, if it is true
+        values = [approximate_value(part, budget) for part in node.args]
+        rising = str(node.value)[0] == "<"
+        for low, high in zip(values, values[1:], strict=False):
+            if not (low < high if rising else high < low):
+                raise Unparsed("numbers that are not in the order that is stated")
+        return Node("list", node.args if rising else node.args[::-1], ",")
     if node.op != "chain":
         inner = tuple(_checked(arg, budget) for arg in node.args)
         whole = node if inner == node.args else node.with_args(inner)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from itertools import permutations
+from math import isqrt
 
 from . import normal_form, units
 from .bounds import MAX_MEMBERS, MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
@@ -11,9 +12,10 @@ from .exact import NotPolynomial, Quotients, rational
 from .parse import parse
 from .preprocess import DENIALS
 from .regions import approximate_value, canonical, pieces, stretches
+from .structures import is_linear
 from .text_answers import plain_text
 from .tokens import GREEK, VOCABULARY
-from .tree import EXPRESSIONS, REALS, Node, constant, number, show, symbol
+from .tree import EXPRESSIONS, ONE, REALS, WHOLE, Node, constant, number, show, symbol
 
 # The order in which a pair is put before it is judged: so the verdict cannot depend on its order.
 _KINDS = ["claim", "choice", "named", "antiderivative", "equation", "inequality", "clock"]
@@ -147,7 +149,9 @@ def _named(first: Node, second: Node, budget: Budget) -> str:
     return _up_to_constants(value, second, budget)
 
 
-_HEAD = re.compile(r"([A-Za-z]+(?:\^-1|'{1,2})?)(?:\(([a-z]+)\)|_\{?([a-z])\}?)")  # `f(x)`, `a_n`
+_HEAD = re.compile(
+    r"((?:[A-Za-z]+(?:_[A-Za-z])?|\(\w+\))(?:\^-1|'{1,2})?)(?:\(([a-z]+)\)|_\{?([a-z])\}?)"
+)  # `f(x)`, `a_n`
 
 
 def _renamed(first: Node, second: Node) -> tuple[Node, Node]:
@@ -189,6 +193,7 @@ def _up_to_constants(first: Node, second: Node, budget: Budget) -> str:
     functions; in `\\pi/4 + k\\pi` it is that of any whole number.
     """
     reason = difference(first, second, budget)
+    first, second = map(normal_form.summed, (first, second))
     if not reason or not (first.is_expression and second.is_expression):
         return reason
     sides, whole = (first, second), any(side.holds("const", "pi") for side in (first, second))
@@ -197,7 +202,14 @@ def _up_to_constants(first: Node, second: Node, budget: Budget) -> str:
         sorted(name for name in side.symbols if whole or _CONSTANT.fullmatch(name))
         for side in sides
     ]
+    alone = [sorted(first.symbols - second.symbols), sorted(second.symbols - first.symbols)]
+    if any(names and all(map(_CONSTANT.fullmatch, names)) for names in alone):
+        of_task = {name for name in free[0] if name in free[1]}
+        free = [names + sorted(of_task) for names in alone]  # `a x` beside `c x`
     rest = [side.symbols.difference(names) for side, names in zip(sides, free, strict=True)]
+    if free[0] and len(rest[0]) == len(rest[1]) == 1 and rest[0] != rest[1]:
+        (name,), (other,) = rest  # `A e^t` is `C e^x`
+        second, rest[1] = second.substituted({other: symbol(name)}), rest[0]
     of_function = bool(rest[0]) and rest[0] <= normal_form.INTEGRATED | {"n"}
     both = {name for name in free[0] if name in free[1] and "_" not in name}  # of the task
     free = [[name for name in names if name not in both] for names in free]
@@ -315,13 +327,18 @@ def _text(first: Node, second: Node, budget: Budget) -> str:
         others = str(second.value)
         same = words == others or not _unhyphened(words).isdisjoint(_unhyphened(others))
         same = same or _of_a_kind(words, others) or _of_a_kind(others, words)
-        stated = others in _stated(words) or words in _stated(others)
+        same = same or _stems(words) == _stems(others)
+        said = [(each, others) for each in _stated(words)] + [(e, words) for e in _stated(others)]
+        stated = any(one == other or _of_a_kind(one, other) for one, other in said)
         return "" if same or stated else "the texts differ"
     if second.op in ("sym", "const"):
         return "" if words == str(second.value).casefold() else "the texts differ"
+    letters = [str(arg.value) for arg in second.args] if second.op == "list" else []
+    if letters and all(len(each) == 1 and each.isupper() for each in letters):
+        return "" if sorted(words) == sorted("".join(letters).casefold()) else "the choices differ"
     if second.is_expression and words.isalpha() and len(words) <= 3:  # "xy" is also x times y
-        letters = [constant(letter) if letter in "ei" else symbol(letter) for letter in words]
-        return difference(Node("mul", tuple(letters)), second, budget)
+        factors_ = [constant(letter) if letter in "ei" else symbol(letter) for letter in words]
+        return difference(Node("mul", tuple(factors_)), second, budget)
     return _other_kind(first, second)
 
 
@@ -345,15 +362,61 @@ _SORTS = VOCABULARY.words("sorts")
 _OF_VERBS = VOCABULARY.words("series")
 
 
+def _stems(words: str) -> list[str] | str:
+    """The stems of a few words, in any order: `convergent series`, `series converges`."""
+    each = words.split()
+    if not 2 <= len(each) <= 3 or not _OPEN_WORDS.isdisjoint(each):
+        return words
+    return sorted(_ENDING.sub("", word) for word in each)
+
+
+_ENDING = re.compile(r"(?<=\w{6})(?:ally|al|ly|ences?|ent|es?|s|ing|ed)$")
+
+
 def _unhyphened(words: str) -> frozenset[str]:
     """Words written apart and together: `north-east` is `northeast`, and is `north east`."""
     return frozenset([words.replace("-", ""), words.replace("-", " ")])
 
 
+def half_factored(first: Node, second: Node, budget: Budget) -> bool:
+    """Whether of two equal products one has fewer factors: `(x^2 - 4)(x^2 + 4)`, `2^3 5 9`.
+
+    The task that has such an answer is to factor. A number or a sum is no product.
+    """
+    sides = [factors(n.args[0] if n.op == "named" else n, budget) for n in (first, second)]
+    if any(side is None or len(side) < 2 for side in sides):
+        return False
+    one, other = (side or [] for side in sides)
+    if any(factor.symbols for factor in one):
+        counts = [sum(bool(factor.symbols) for factor in side) for side in (one, other)]
+        return counts[0] != counts[1] and min(counts) > 1
+    prime = [all(_is_prime(int(str(factor.value))) for factor in side) for side in (one, other)]
+    return prime[0] != prime[1]
+
+
+def factors(node: Node, budget: Budget) -> list[Node] | None:
+    """The factors of a product of whole numbers and polynomials, None for other expressions."""
+    if node.op == "mul":
+        parts = [factors(arg, budget) for arg in node.args]
+        return None if None in parts else [factor for part in parts if part for factor in part]
+    power = rational(node.args[1], budget) if node.op == "pow" else Fraction(1)
+    base = node.args[0] if node.op == "pow" else node
+    whole = base.op == "num" and isinstance(base.value, Fraction) and base.value.denominator == 1
+    plain = whole or (base.symbols and base.op in ("sym", "add") and not base.holds("div"))
+    if power is None or power.denominator > 1 or not 0 < power < 100 or not plain:
+        return None
+    kinds = ("fn", "const", "fact", "binom")
+    return None if any(map(base.holds, kinds)) else [base] * int(power)
+
+
+def _is_prime(value: int) -> bool:
+    return 1 < value < 10**9 and all(value % n for n in range(2, min(value, isqrt(value) + 1)))
+
+
 # -- collections ----------------------------------------------------------------------------------
 
 
-def _other_length(first: Sequence[Node], second: Sequence[Node]) -> str:
+def _other_length(first: Sequence[object], second: Sequence[object]) -> str:
     fewer, more = sorted([len(first), len(second)])
     return f"{fewer} members and {more}"
 
@@ -438,10 +501,10 @@ def _tuple(first: Node, second: Node, budget: Budget) -> str:
     if second.op == "tuple":
         named = first.value is not None and second.value is not None
         if named and first.value != second.value:
-            return "the names differ"
-        return _ordered(first.args, second.args, budget)
+            return _by_names(first, second, budget)
+        return _vectors(first.args, second.args, budget)
     if second.op == "matrix" and (len(second.args) == 1 or len(second.args[0].args) == 1):
-        return _ordered(first.args, [arg for row in second.args for arg in row.args], budget)
+        return _vectors(first.args, [arg for row in second.args for arg in row.args], budget)
     letters = {name.partition("_")[0] for name in str(first.value).split(",")}
     if second.op == "list" and len(letters) == 1 and re.search("_{?[0-9]", str(first.value)):
         return _unordered(first.args, second.args, budget)  # `x_1,x_2`: solutions, say
@@ -450,7 +513,105 @@ def _tuple(first: Node, second: Node, budget: Budget) -> str:
     return _other_kind(first, second)
 
 
+def _vectors(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> str:
+    """Compare vectors, with parameters of other names as all points that they run through.
+
+    `(1 + t, t)` is `(s, s - 1)`. A whole parameter, `t \\in \\mathbb{Z}`, is free up to a sign and
+    a whole step.
+    """
+    reason = _ordered(first, second, budget)
+    sides, entries = (first, second), [*first, *second]
+    if not reason or len(first) != len(second) or not all(e.is_expression for e in entries):
+        return reason
+    names = [sorted(frozenset().union(*(entry.symbols for entry in side))) for side in sides]
+    count = len(names[0])
+    same_count = len(first) > count == len(names[1]) > 0 and set(names[0]).isdisjoint(names[1])
+    linear = all(is_linear(e, own) for own, side in zip(names, sides, strict=True) for e in side)
+    if not same_count or not linear:
+        return reason
+    starts, ways = [], []
+    for own, side in zip(names, sides, strict=True):
+        origin = dict.fromkeys(own, number(0))
+        at = [origin, *({**origin, name: ONE} for name in own)]
+        points = [[rational(e.substituted(there), budget) for e in side] for there in at]
+        if any(value is None for point in points for value in point):
+            return reason
+        exact = [[Fraction(value or 0) for value in point] for point in points]
+        starts.append(exact[0])
+        ways.append([[a - b for a, b in zip(p, exact[0], strict=True)] for p in exact[1:]])
+    gap = [a - b for a, b in zip(*starts, strict=True)]
+    if any(name.endswith(WHOLE) for own in names for name in own):
+        steps = {a / b for a, b in zip(gap, ways[0][0], strict=True) if b}
+        turned = ways[1][0] in (ways[0][0], [-value for value in ways[0][0]])
+        along = all(b or not a for a, b in zip(gap, ways[0][0], strict=True))
+        whole = len(steps) == 1 and next(iter(steps)).denominator == 1
+        return "" if count == 1 and turned and along and whole else reason
+    ranks = {_rank(ways[0]), _rank(ways[1]), _rank([*ways[0], *ways[1], gap])}
+    return "" if ranks == {count} else reason
+
+
+def _rank(rows: Sequence[Sequence[Fraction]]) -> int:
+    left, rank = [list(row) for row in rows], 0
+    for column in range(len(left[0])):
+        lead = next((row for row in left if row[column]), None)
+        if lead is not None:
+            left.remove(lead)
+            rank += 1
+            left = [
+                [a - b * row[column] / lead[column] for a, b in zip(row, lead, strict=True)]
+                for row in left
+            ]
+    return rank
+
+
+def _by_names(first: Node, second: Node, budget: Budget) -> str:
+    """Compare values with names, whatever their order: `V = 2, h = 5` is `height 5, volume 2`.
+
+    A name may be short for another or say less, and one pair of names at most may be unlike.
+    """
+    names, others = (str(node.value).split(",") for node in (first, second))
+    if len(names) != len(others):
+        return _other_length(names, others)
+    partners = [[n for n, other in enumerate(others) if _alike(name, other)] for name in names]
+    left = [n for n in range(len(others)) if [n] not in partners]
+    if sum(len(each) == 1 for each in partners) + len(left) != len(others) or len(left) > 1:
+        return "the names differ"
+    order = [each[0] if len(each) == 1 else left[0] for each in partners]
+    pairs = zip(names, partners, strict=True)
+    unlike = [name + others[left[0]] for name, each in pairs if not each]
+    if len(names) == len(left) or len(set(order)) < len(order) or any(len(n) < 4 for n in unlike):
+        return "the names differ"
+    return _ordered(first.args, [second.args[n] for n in order], budget)
+
+
+def _alike(name: str, other: str) -> bool:
+    """Whether two names may be of one value: `E[X]` and `mean`, `V` and `volume`."""
+    sides = []
+    for each in (name, other):
+        words = re.findall("[a-z]+", re.split(r"[\[(_]", each)[0].casefold())
+        sides.append({_SYNONYMS.get(word, word) for word in words} - _VAGUE or set(words))
+    one, two = sorted(sides, key=lambda words: len("".join(words)))
+    letter = "".join(one)
+    initial = len(letter) == 1 and any(word.startswith(letter) for word in two)
+    return initial or one <= two or two <= one
+
+
+_SYNONYMS, _VAGUE = VOCABULARY.mapping("synonyms"), VOCABULARY.words("vague")
+
+
 def _list(first: Node, second: Node, budget: Budget) -> str:
+    bounds = [[arg for arg in side.args if arg.op == "region"] for side in (first, second)]
+    if second.op == "list" and len(bounds[0]) == len(bounds[1]) == 1:  # a bound name is free
+        names = [str(each[0].value or "") for each in bounds]
+        if names[0] != names[1] and all(names) and names[0] not in second.symbols:
+            second = second.substituted({names[1]: symbol(names[0])})
+            heads = [f"({name})" for name in names]
+            second = second.with_args(
+                arg._replace(value=str(arg.value).replace(heads[1], heads[0]))
+                if arg.op == "named"
+                else arg
+                for arg in second.args
+            )
     if second.op == "set":
         return _as_sets(first.args, second.args, budget)
     if second.op == "list":
@@ -477,6 +638,9 @@ def _set(first: Node, second: Node, budget: Budget) -> str:
 def _matrix(first: Node, second: Node, budget: Budget) -> str:
     if second.op != "matrix" or len(first.args) != len(second.args):
         return "the shapes differ" if second.op == "matrix" else _other_kind(first, second)
+    if all(len(row.args) == 1 for row in (*first.args, *second.args)):
+        one, other = ([row.args[0] for row in node.args] for node in (first, second))
+        return _vectors(one, other, budget)
     rows = zip(first.args, second.args, strict=True)
     return next(filter(None, (_ordered(a.args, b.args, budget) for a, b in rows)), "")
 

@@ -40,6 +40,7 @@ BOXES = ("\\boxed", "\\fbox", "\\framebox")
 _UNBRACED = _TABLES.pattern("unbraced")
 _FARTHEST = 8_000  # characters between the openings of two boxes, one in the other
 _OR_ELSE = _TABLES.pattern("or else")
+_LONGEST_SENTENCE = 1_000  # characters of one that ends in a formula
 _FAR = 200  # characters that are read before and behind a box
 _LONGEST_NAME = 20  # characters that are looked at before a box
 _MOST_BOXES = 20  # that are read as one list
@@ -51,6 +52,7 @@ _DOUBTFUL, _DISOWNED = production("doubtful clause"), production("disowned")
 _CLAUSE = re.compile(r"[.,;:!?](?=\s|$)|\n")
 _PLAIN_NUMBER = _TABLES.pattern("plain number")
 _LONGEST = 40  # characters of a number that is compared
+_BARE = re.compile(r"(?:^|(?<=\n))(?:final )?answer\s+(?=\$|\\[\[(])", re.IGNORECASE)
 _HASH, _LAST_LINE = _TABLES.pattern("hash"), _TABLES.pattern("last line")
 # GSM8K's own solutions write out what they compute: "9 * 2 = <<9*2=18>>18".
 CALCULATION = re.compile(r"<<[^<>\n]{0,200}>>")
@@ -268,7 +270,7 @@ def _stated_box(text: str) -> str | None:
     if unit[-1:].isalpha() and "cent" not in unit.lower():
         return f"{answer} {unit}"
     named = _UNIT_BEHIND.match(behind) if plain_number(answer) is not None else None
-    fits = named and named[1] != "percent" and is_unit(named[1])
+    fits = named and named[1] != "percent" and (is_unit(named[1]) or "base" in named[1])
     return f"{answer} {named[1]}" if named and fits else answer
 
 
@@ -293,7 +295,7 @@ def _boxes(text: str) -> list[Candidate]:
 
 def _with_joined(text: str, start: int, last: str) -> tuple[int, str]:
     """Where the list begins that the last box, which begins at `start`, ends, and its content."""
-    answer = last
+    answer, parts = last, [last]
     for _ in range(_MOST_BOXES):
         stop = start
         try:
@@ -305,7 +307,10 @@ def _with_joined(text: str, start: int, last: str) -> tuple[int, str]:
             return stop, answer  # only the last box must be whole
         joined = joint(text[end + 1 : stop]) or _titled(text, start, end, stop) if near else None
         if joined is None:
-            return stop, answer
+            labelled = len(parts) > 1 and not any(map(_LETTER_END.search, parts))
+            labels = zip("abcdefghijklmnopqrstuvwxyz", parts[::-1], strict=False)
+            return stop, " ".join(f"({n}) {part}" for n, part in labels) if labelled else answer
+        parts = [*parts, content] if joined.part and parts and joined.lettered else []
         if joined.repeats and (content == last or _same_number(content, last)):
             continue
         if not joined.sign:
@@ -379,18 +384,21 @@ class Joint(NamedTuple):
     """Of two boxes: the sign between them in a list, and the second one's name, `x = ` or "".
 
     The sign is "" if nothing separates them. The second is an answer of its own, even if it is
-    the same, where it is of another `part`; it may repeat the first if no word or mark joins them.
+    the same, where it is of another `part`, which is `lettered` in "(b)". It may repeat the first
+    if no word or mark joins them.
     """
 
     sign: str
     name: str
     part: bool
     repeats: bool
+    lettered: bool = False
 
 
 _JOINT, _NAME, _NAMED = production("joint"), production("name"), production("named")
 _LABEL, _JOINING, _SEPARATOR = map(production, ("label", "joining", "separator"))
-_OR = production("or word")
+_OR, _LETTERED = production("or word"), production("lettered")
+_LETTER_END = re.compile(r"(?<![A-Za-z(])(?:[a-h]|i{1,3}|iv|v)\)")
 
 
 def joint(between: str) -> Joint | None:
@@ -409,7 +417,8 @@ def joint(between: str) -> Joint | None:
     separated = "," if label or _SEPARATOR.search(kinds) else ""
     named = _spelled(texts[name.start() : name.end()]) if name else ""
     sign = mark + word or separated
-    return Joint(sign, named, label is not None, not (mark or word or label))
+    lettered = label is not None and _LETTERED.search(kinds[slice(*label.span())]) is not None
+    return Joint(sign, named, label is not None, not (mark or word or label), lettered)
 
 
 def _titled(text: str, start: int, end: int, stop: int) -> Joint | None:
@@ -421,7 +430,8 @@ def _titled(text: str, start: int, end: int, stop: int) -> Joint | None:
     label = between.texts[part.start(1)].lower() if part else ""
     last = _LABELS[_LABELS.index(label) - 1] if label in _LABELS[1:] else ""
     before = re.compile(rf"(?:^|[\s*(]){last}\)").search(text[max(0, start - _FAR) : start])
-    return Joint(",", "", True, repeats=False) if titles or (last and before) else None
+    lettered = bool(last and before)
+    return Joint(",", "", True, False, lettered) if titles or lettered else None
 
 
 _TITLES, _TITLED, _PARTED = map(production, ("titles", "titled", "parted"))
@@ -453,6 +463,9 @@ def after_marker(text: str) -> str | None:
     if len(lowered) != len(text):  # some capital letters lower to two characters
         return None
     index, length = max((lowered.rfind(marker), len(marker)) for marker in _MARKERS)
+    bare = _BARE.search(text) if index < 0 else None
+    if bare:  # "Answer $9$"
+        index, length = bare.span()[0], len(bare[0])
     if index < 0:
         return None
     if fault_before(text[max(0, index - _FAR) : index]):
@@ -474,12 +487,20 @@ def after_marker(text: str) -> str | None:
 
 def _conclusion(text: str) -> str | None:
     """What the last of several sentences states: what is bold at its end, or all of it."""
-    text = text.strip()
+    text = _QED.sub("", text.strip()).rstrip()
     starts = [match.end() for match in _SENTENCES.finditer(text)]
     last = text[starts[-1] :] if starts else text
     bold = _BOLD_END.search(last)
     if bold and not fault_before(last[: bold.start()]):
         return bold[1]
+    formula = _LAST_FORMULA.fullmatch(last) if len(last) < _LONGEST_SENTENCE else None
+    before = formula["before"] if formula else "="
+    if formula and "=" in formula[0] and "=" not in before and (starts or before.strip()):
+        tried = _DOUBTFUL.search(Tokens.of(before).seen().kinds) or fault_before(before)
+        return None if tried or _CHECK.search(before) else formula["formula"]
+    trailing = _TRAILING.fullmatch(last)
+    if trailing:
+        return trailing["answer"]
     steps = list(_STEP.finditer(last))
     if steps and steps[-1].end():
         return _statement(last[steps[-1].end() :])
@@ -491,6 +512,8 @@ def _conclusion(text: str) -> str | None:
 _SENTENCES = re.compile(r"(?<!\b[A-Z])[.!?][$*)]{0,3}\s+(?=[A-Z$*\\])|\n+")
 _BOLD_END = re.compile(r"(?:^|(?<=\s))\*\*([^*\n]+?)\.?\*\*\.?\Z")
 _STEP, _CONCLUDING = _TABLES.pattern("step"), production("concluding")
+_TRAILING = _TABLES.pattern("trailing")
+_LAST_FORMULA, _CHECK, _QED = map(_TABLES.pattern, ("last formula", "check", "qed"))
 
 
 def _statement(rest: str) -> str:

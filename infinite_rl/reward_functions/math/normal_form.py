@@ -23,7 +23,7 @@ from .text_answers import (
     without_quantifiers,
 )
 from .tokens import CONSTANTS, FUNCTIONS, GREEK, ascii_text
-from .tree import INFINITY, MINUS_INFINITY, ONE, REALS, Node, number, show, symbol
+from .tree import INFINITY, MINUS_INFINITY, ONE, REALS, WHOLE, Node, number, show, symbol
 
 _WRAPPERS = [("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)")]
 _WRAPPERS += [(mark, mark) for mark in ("$", "**", "```", "`", '"')]
@@ -46,10 +46,18 @@ _OPENED, _CLOSED = re.compile(r"(?<!\\)\\\("), re.compile(r"(?<!\\)\\\)")
 _COMPUTED = re.compile(r"[0-9]|\\pi(?![a-z])")  # in what is no mere name
 _BRACED_MARK = re.compile(r"(?<=[0-9])\{([:.])\}(?=[0-9])")
 _PER_CENT = re.compile(r"\bper cent\b")
+_WORD_NAME = re.compile(r"[A-Za-z]{3}|E[\[(]")
 _NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
 _ABOUT = re.compile(
     r"(?:approximately|about|\\approx|≈)\s*(-?[0-9]*\.[0-9]*[1-9])"
     r"|(-?[0-9]*\.[0-9]*[1-9])\s*(?:\\text\{)?\s*\(?approx(?:imately|\.)?\)?\}?"
+)
+_DOUBLED, _COMMAND = re.compile(r"\\\\[a-z]{2}"), re.compile(r"(?<!\\)\\[a-z]{2}")
+_C = re.compile("C(?:_[0-9])?|c|K")  # of integration
+_NEARLY = re.compile("appro|≈|about|roughly")
+_ROUNDED = re.compile(
+    r"(?:\bor\s)?(?:\\approx|≈|approximately|about|roughly)\s*[-+]?[0-9][0-9,]*\.[0-9]+"
+    r"\s*(?:\\?%|\\?[a-z]{1,12}|(?:\\[ ,]|\s)*\\text\{[^{}]{1,20}\})?\)?$"
 )
 _QUANTIFIED = re.compile(r"(?i:\bfor\s)|\\forall|∀")
 
@@ -115,7 +123,7 @@ def _text_answer(text: str) -> Node | None:
     answer = moment(plain) or _choice(plain) or phrase(plain)
     if answer is not None:
         return answer if answer.op == "text" else normal(answer)
-    return Node("text", (), plain_text(text)) if is_prose(text) else None
+    return Node("text", (), plain_text(plain)) if is_prose(plain) else None
 
 
 def _choice(plain: str) -> Node | None:
@@ -136,6 +144,8 @@ def _choice(plain: str) -> Node | None:
 def clean(text: str) -> str:
     """The answer without what surrounds it: math delimiters, emphasis, a closing full stop."""
     text = text.strip()
+    if "\\\\" in text and _DOUBLED.search(text) and not _COMMAND.search(text):
+        text = text.replace("\\\\", "\\")  # as JSON writes it
     for _ in range(8):
         before = text
         if text.endswith((".", ",", ";", ":")) and not text.endswith(("...", "\\,", "\\;", "\\:")):
@@ -157,20 +167,18 @@ def clean(text: str) -> str:
         text = _OPENED.sub(" ", _CLOSED.sub(" ", text)).strip()
     dollars = text.replace("\\$", "").count("$")
     if dollars and dollars % 2 == 0:  # pairs are delimiters, an odd one is money
-        text = re.sub(r"(?<!\\)\$", " ", text)
-    return _exactly(text) if "appro" in text or "≈" in text or text.startswith("about") else text
+        text = re.sub(r"(?<!\\)\$", " ", text).strip()
+    return _exactly(text) if _NEARLY.search(text) else text
 
 
 def _exactly(text: str) -> str:
     """`\\sqrt{2} \\approx 1.41` without the rounded value; other texts as they are."""
-    sign = "\\approx" if "\\approx" in text else "≈"
     about = _ABOUT.fullmatch(text)
     if about:  # "approximately 3.14", where a whole number would be meant to be exact
         return about[1] or about[2]
-    exact, _, rounded = text.rpartition(sign)
-    rounded = rounded.strip()
-    plain = _NUMERAL.fullmatch(rounded) and "." in rounded
-    return exact.strip() if plain and _COMPUTED.search(exact) else text
+    rounded = _ROUNDED.search(text)
+    exact = text[: rounded.start()].rstrip(" ,(") if rounded else ""
+    return exact if _COMPUTED.search(exact) else text
 
 
 def is_prose(text: str) -> bool:
@@ -322,7 +330,7 @@ def _without_constant(node: Node) -> Node:
     It is a term like others where another capital letter or another C stands beside it, and where
     nothing that one integrates over does: `A + B + C` and `a + b + C` are sums.
     """
-    constants = [term for term in node.args if term.op == "sym" and term.value in ("C", "c", "K")]
+    constants = [term for term in node.args if term.op == "sym" and _C.fullmatch(str(term.value))]
     terms = tuple(term for term in node.args if term not in constants)
     if len(constants) != 1 or len(terms) != len(node.args) - 1:
         return node
@@ -345,6 +353,10 @@ def _list(node: Node) -> Node:
         classes = residues([normal(arg) for arg in node.args[:-1]], str(last.args[0].value))
     if classes:
         return classes[0] if len(classes) == 1 else Node("list", tuple(classes), ",")
+    if whole and last.args[0].value in first.symbols:  # `(2 + 3t, t), t \\in \\mathbb{Z}`
+        name = str(last.args[0].value)
+        node = Node("list", node.args[:-1], ",").substituted({name: symbol(name + WHOLE)})
+        return normal(node if len(node.args) > 1 else node.args[0])
     if first.op == "rel" and first.value == "!=" and all(each.is_expression for each in others):
         others = [Node("rel", (first.args[0], other), "!=") for other in others]
         return Node("intersection", tuple(map(normal, [first, *others])))  # "x is not 2, 3"
@@ -354,6 +366,28 @@ def _list(node: Node) -> Node:
             for other in others
         ]
     members = [normal(arg) for arg in (first, *others)]
+    limits = [member for member in members[1:] if _is_limit(member, members)]
+    if limits:  # "x = cos t, y = sin t, 0 <= t <= 2 pi"; of a real parameter nothing is said
+        stated = [_joined([member for member in members if member not in limits], node)]
+        members = stated + [limit for limit in limits if limit.args != REALS.args]
+        if len(members) == 1:
+            return members[0]
+        return Node("list", tuple(members), ",")
+    return _joined(members, node)
+
+
+def _is_limit(member: Node, members: Sequence[Node]) -> bool:
+    """Whether a member bounds a variable of the values of others."""
+    if member.op != "region" or not member.value:
+        return False
+    values = [each.args[0] if each.op == "named" else each for each in members]
+    return any(member.value in value.symbols for value in values if value.op != "inequality")
+
+
+def _joined(members: list[Node], node: Node) -> Node:
+    """The members of a list as what they are together."""
+    if len(members) == 1:
+        return members[0]
     if node.value == "or":
         members = _with_points(members)
         if all(member.op in ("region", "interval") for member in members):
@@ -364,7 +398,7 @@ def _list(node: Node) -> Node:
         return Node(joint, tuple(members))  # "x > 1, x != 2"
     if node.value in ("and", "or") and all(member.op in _CONDITIONS for member in members):
         return Node("intersection" if node.value == "and" else "union", tuple(members))
-    if node.value == "and" and len(node.args) == 2:
+    if node.value == "and" and len(members) == 2:
         both = sum_of_quantities(*members)  # "5 dollars and 25 cents"
         if both is not None:
             return both
@@ -397,6 +431,9 @@ def _assigned(members: Sequence[Node], joint: str) -> Node | None:
     """
     names = sorted({str(member.value) for member in members})
     width = len(names)
+    if width == len(members) > 1 and joint != "or" and any(map(_WORD_NAME.match, names)):
+        values = tuple(member.args[0] for member in members)  # words have no order of their own
+        return Node("tuple", values, ",".join(str(member.value) for member in members))
     turns = [
         sorted(members[index : index + width], key=lambda member: str(member.value))
         for index in range(0, len(members), width)
@@ -440,6 +477,8 @@ def _relation(node: Node) -> Node:
         return Node("intersection", tuple(holes))
     if "in" in operators or not all(part.is_expression for part in parts):
         raise Unparsed("a relation between things that are no numbers")
+    if len(parts) > 2 and not any(part.symbols for part in parts):
+        return Node("order", tuple(parts), " ".join(operators))
     if len(parts) == 2:
         return _inequality(parts[0], operators[0], parts[1])
     return _double_inequality(parts, operators)
@@ -456,6 +495,9 @@ def _named_tuple(names: Node, values: Node) -> Node:
 def _equation(parts: list[Node]) -> Node:
     """`x = 5` is 5 with a name; `7 * 8 = 56` and `x = 2 + 3 = 5` are chains, to be checked."""
     first, last = parts[0], parts[-1]
+    if first.op == "const" and last.op in ("tuple", "matrix", "set"):
+        first = symbol(str(first.value))  # a vector that is called pi
+        parts = [first, *parts[1:]]
     named = first.op in ("sym", "text")
     cases = any(part.op == "piecewise" for part in parts) and not named
     if len(parts) > 2 or cases or not (named or first.symbols or last.symbols):
@@ -470,13 +512,13 @@ def _equation(parts: list[Node]) -> Node:
         return Node("text", (), f"{show(first)} = {last.value}")
     if last.op == "matrix" and first.op == "pow" and first.args[0].op == "sym":
         return Node("named", (last,), "^".join(show(arg) for arg in first.args))  # A^{-1} = ...
-    first, last = _summed(first), _summed(last)
+    first, last = summed(first), summed(last)
     if not (first.is_expression and last.is_expression):
         raise Unparsed("an equation between things that are no numbers")
     return Node("equation", (first, last))
 
 
-def _summed(node: Node) -> Node:
+def summed(node: Node) -> Node:
     """An antiderivative as the sum that it is."""
     return Node("add", node.args) if node.op == "antiderivative" else node
 

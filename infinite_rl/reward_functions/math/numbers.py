@@ -3,9 +3,9 @@
 import re
 from fractions import Fraction
 
+from ...parsing.number_words import CARDINALS, multiple
 from . import units
 from .bounds import MAX_DIGITS, MAX_EXPONENT, OverBudget, Unparsed
-from .preprocess import CARDINALS
 from .tokens import VOCABULARY, Cursor, Token
 from .tree import ONE, Node, constant, expression, number, product_of, symbol
 
@@ -100,9 +100,12 @@ def in_base(parser: Cursor, digits: str) -> Node:
     """`52_8`, `101_{2}`: a numeral in a base from 2 to 36, written with the digits 0 to 9."""
     text = subscript(parser).strip("_")
     base = int(text) if text.isdigit() and len(text) < 3 else CARDINALS.get(text, 0)
+    whole, _, part = digits.partition(".")
+    digits = whole + part
     if not 2 <= base <= 36 or not digits.isdigit() or any(int(digit) >= base for digit in digits):
         raise Unparsed(f"a numeral with the subscript {text[:10]!r}")
-    return Node("base", (number(int(digits, base)),), f"{digits}_{base}")
+    value = Fraction(int(digits, base), base ** len(part))
+    return Node("base", (number(value),), f"{digits}_{base}")
 
 
 def subscript(parser: Cursor) -> str:
@@ -133,7 +136,8 @@ def at_unit(parser: Cursor, factors: list[Node]) -> bool:
     if token.kind not in ("text", "word", "name"):
         return False
     if any(factor.symbols for factor in factors):
-        return token.kind == "text" and units.is_unit(token.text.split()[0])
+        noun = parser.peek(1).kind == "end" and re.fullmatch("[a-z]{4,20}", token.text)
+        return token.kind == "text" and bool(noun or units.is_unit(token.text.split()[0]))
     if token.kind == "text":
         return True
     if token.kind == "word":
@@ -207,7 +211,7 @@ def multiplied(parser: Cursor, value: Node) -> Node:
     while parser.peek().kind in ("word", "text"):
         token = parser.peek()
         word, _, rest = token.text.partition(" ")
-        factor = units.multiple(word, one=value == ONE)
+        factor = multiple(word, one=value == ONE)
         if factor is None:
             break
         value = Node("mul", (expression(value), number(factor)))

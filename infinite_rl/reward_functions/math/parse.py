@@ -18,6 +18,7 @@ _SET_SIGNS = {"cup": "union", "cap": "intersection", "minus": "difference"}
 _PRODUCT_SIGNS = frozenset(["*", "/", "(", "[", "{", "lfloor", "lceil", "|"])
 _AFTER_BASE = frozenset(["!", "%", "degree", "^", "'", "_"])
 _BARS = {"|": "abs", "lfloor": "floor", "lceil": "ceil"}
+_BEFORE_LIMITS = VOCABULARY.words("before limits")
 _NAMES = frozenset("fghFG")  # of functions, where one is of another
 _ATOM_KINDS = frozenset(["name", "vector", "greek", "const", "func"])
 _ATOM_COMMANDS = VOCABULARY.words("atoms")
@@ -63,7 +64,7 @@ class Parser(Cursor):
     def items(self) -> tuple[list[Node], str]:
         """The members of a list, and "or", "and" or "," for how they are joined."""
         items, kind = [self.relation()], ","
-        while self.peek().kind == "op" and self.peek().text in SEPARATORS:
+        while self.at_separator():
             word = self.take().text
             while self.at("and", "or"):  # "1, 2, and 3"
                 word = self.take().text
@@ -82,6 +83,12 @@ class Parser(Cursor):
             ]
         return items, kind
 
+    def at_separator(self) -> bool:
+        """Whether a sign or a word such as "for" stands between two members of a list."""
+        token = self.peek()
+        word = token.kind in ("text", "word") and token.text in _BEFORE_LIMITS
+        return word or (token.kind == "op" and token.text in SEPARATORS)
+
     def relation(self) -> Node:
         """`2 < x <= 7`, `x = 3 (mod 5)`, or one side alone."""
         parts, operators = [self.function_head() or self.union()], []
@@ -97,13 +104,15 @@ class Parser(Cursor):
 
     def function_head(self) -> Node | None:
         """The name in `f(x) = ...`, no product there; `f(2) = 3` is one of its values."""
-        if self.peek().kind not in _HEAD_KINDS or self.peek(1).text not in _BEHIND_NAME:
+        composition = self.at("(") and self.peek(2).text == "circ"
+        named = self.peek().kind in _HEAD_KINDS and self.peek(1).text in _BEHIND_NAME
+        if not named and not composition:
             return None
         ahead = self.tokens[self.position : self.position + _LONGEST_HEAD]
         head = _FUNCTION_HEAD.match("".join(token.text for token in ahead))
         if head is None:
             return None
-        name = head[1] or head[2]
+        name = head[head.lastindex or 1]
         length = len(name)
         while length > 0:
             length -= len(self.take().text)
@@ -172,6 +181,8 @@ class Parser(Cursor):
         term = self.product()
         if minus and not either and term.op in ("matrix", "tuple"):
             return product_of([number(-1), term])
+        if either and term.op in ("matrix", "tuple"):
+            return Node("list", (term, product_of([number(-1), term])), ",")
         if (minus or either) and term.op not in ("quantity", "base") and not term.is_expression:
             raise Unparsed("a sign before something that is no number")
         term = -term if minus else term
@@ -199,6 +210,8 @@ class Parser(Cursor):
         while True:
             token = self.peek()
             if token.kind == "end" or (token.kind == "op" and token.text not in _PRODUCT_SIGNS):
+                return product_of(factors)
+            if token.text in _BEFORE_LIMITS and token.kind in ("word", "text"):
                 return product_of(factors)
             rate = self.at("/") and self.peek(1).kind in ("text", "word")
             rate = rate and units.is_unit(self.peek(1).text)

@@ -1,22 +1,23 @@
-"""Rewriting of the answer's text: sentences, notations of more than one token, numbers in words.
+"""Rewriting of the answer's text: sentences, and notations of more than one token.
 
-`The cost is 5`, `{}_5C_2`, `1h30`, `\\$1.2M`, `[1 2; 3 4]`, `5'6"`; `twenty-one`, `three quarters`.
+`The cost is 5`, `{}_5C_2`, `1h30`, `\\$1.2M`, `[1 2; 3 4]`, `5'6"`.
 """
 
 import re
 from collections.abc import Callable
-from fractions import Fraction
-from typing import TypeVar
 
+from ...parsing.number_words import CARDINALS, number_in_words
 from ...parsing.word_tables import WordTables
 from .tokens import FUNCTIONS, GREEK
-from .units import PARTS, SINGLE_LETTERS, is_unit, multiple
+from .units import SINGLE_LETTERS, is_unit
 
 _TABLES = WordTables(__file__)
 _LEAD, _EXCEPT, _OPENING = map(_TABLES.pattern, ("lead", "except", "opening"))
 _WHOLE = [_TABLES.pattern(name) for name in ("whole", "is whole", "in the whole")]
 _AGAIN, _SENTENCE = _TABLES.pattern("again"), _TABLES.pattern("sentence")
-_VALUE_OF = _TABLES.pattern("value of")
+_VALUE_OF, _TEXT_GROUP = _TABLES.pattern("value of"), _TABLES.pattern("text group")
+_SEPARATOR, _LABELLED, _PLACE = map(_TABLES.pattern, ("separator", "labelled", "place"))
+_RELATION = re.compile(r"[^()]*[=<>]")
 _CURRENCY_FIRST, _SIGN_OF = _TABLES.pattern("currency first"), _TABLES.mapping("signs")
 _SHORTEST_SUBJECT = 3
 _PART, _ROMAN = _TABLES.pattern("part"), ("i", "ii", "iii", "iv", "v")
@@ -35,7 +36,9 @@ def spelled_out(text: str) -> str:
         text = _without_labels(text)
     if text[:1].isalpha() and " " in text:
         opening = _OPENING.match(text)
-        text = _with_its_name(text[opening.end() :] if opening else text)
+        text = _with_its_name(_labelled(text[opening.end() :] if opening else text))
+    elif text.startswith("\\text{") and ("," in text or ";" in text or " and" in text):
+        text = _labelled(text)
     if "integer" in text or "Z" in text or "ℤ" in text:
         text = " ".join(text.split())
         for pattern in _WHOLE:
@@ -61,11 +64,38 @@ def _as_chain(text: str) -> str:
 
 
 def _without_labels(text: str) -> str:
-    """`(a) 3 (b) 5` as the list `3, 5`; other texts as they are."""
+    """`(a) 3 (b) 5` as values with names, which are in order; other texts as they are."""
     _, *pieces = _PART.split(text)
     labels, parts = pieces[::2], [part.strip(" \t\n,;.") for part in pieces[1::2]]
     in_order = tuple(labels) in (tuple("abcdefgh")[: len(labels)], _ROMAN[: len(labels)])
-    return ", ".join(parts) if in_order and len(parts) > 1 and all(parts) else text
+    if not in_order or len(parts) < 2 or not all(parts):
+        return text
+    if any("=" in part for part in parts):
+        return ", ".join(parts)  # they have names of their own
+    named = zip(labels, parts, strict=True)
+    return ", ".join(f"\\text{{part {label}}} = {part}" for label, part in named)
+
+
+def _labelled(text: str) -> str:
+    """`mean 6, variance 4.2` as equations, for each value with words before it; others as they are.
+
+    Words before an equation add nothing: `vertical: x = 3`.
+    """
+    pieces = _SEPARATOR.split(_TEXT_GROUP.sub(r" \1 ", text))
+    values = [_LABELLED.fullmatch(piece.strip(" .")) for piece in pieces]
+    if len(pieces) < 2 or None in values:
+        return text
+    parts: list[str] = []
+    for match in filter(None, values):
+        label, value = (
+            " ".join(match["label"].split()).casefold(),
+            _PLACE.sub("", match["value"]).rstrip(),
+        )
+        known = FUNCTIONS | GREEK | DENIALS | CARDINALS.keys()
+        if not known.isdisjoint(label.split()) or is_unit(label):
+            return text
+        parts.append(value if _RELATION.match(value) else f"\\text{{{label}}} = {value}")
+    return ", ".join(parts)
 
 
 def _with_its_name(text: str) -> str:
@@ -80,10 +110,14 @@ def _with_its_name(text: str) -> str:
         return text
     if sentence["named"] is not None:
         return value if DENIALS.isdisjoint(words) else text
+    if sentence["colon"] and "=" in value:
+        return value if DENIALS.isdisjoint(words) else text  # "Solutions: x = 1 or x = 2"
     letter = _VALUE_OF.fullmatch(subject) if not sentence["colon"] else None
     if letter:
         return f"{letter[1]} = {value}"
-    if any(len(word) == 1 and word != "a" for word in words) or len(subject) < _SHORTEST_SUBJECT:
+    letters = any(len(word) == 1 and word != "a" for word in words)
+    of_kind = words[0] == "the" and len(words) > 2  # "the largest n"
+    if (letters and not of_kind) or len(subject) < _SHORTEST_SUBJECT:
         return text
     return f"\\text{{{subject}}} = {value}"
 
@@ -130,6 +164,8 @@ def _millionth(match: re.Match[str]) -> str:
 # and what is put in its place.
 _NOTATIONS: list[tuple[str, str, str | Callable[[re.Match[str]], str]]] = [
     ("_", "counted", _counted),
+    ("multiplicity", "multiplicity", lambda match: ", ".join([match[1]] * int(match[2]))),
+    ("R r", "remainder", r"\\text{quotient} = \1, \\text{remainder} = \2"),
     ("C P", "counted plainly", _counted_plainly),
     ("\\prime", "primes", lambda match: "'" * match[0].count("prime")),
     ("' ′ ’", "feet", r"\1 ft \2 in"),
@@ -147,7 +183,7 @@ _NOTATIONS: list[tuple[str, str, str | Callable[[re.Match[str]], str]]] = [
     (".", "module", ""),
     ("=", "numbered", r"\1_\2"),
     ("base", "in base", r"\1_{\2}"),
-    ("constant", "constant", ""),
+    ("constant arbitrary", "constant", ""),
     ("\\begin", "row gap", r"\\\\"),
     ("\\begin", "cases open", r"\\begin{cases}"),
     ("\\begin", "cases close", r"\\end{cases}"),
@@ -160,169 +196,3 @@ _REWRITTEN = [
     for signs, name, replacement in _NOTATIONS
     for sign in signs.split()
 ]
-
-
-# -- numbers in words -----------------------------------------------------------------------------
-
-
-def _numbered(table: str, first: int, step: int = 1) -> dict[str, int]:
-    return {name: first + step * n for n, name in enumerate(_TABLES.listed(table))}
-
-
-CARDINALS = {**_numbered("small", 0), **_numbered("tens", 20, 10)}
-_LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_PARTS = {**PARTS, "half": 2, "halves": 2, "quarter": 4}
-_ORDINALS = _numbered("ordinals", 1)
-_ORDINAL = re.compile(
-    r"([0-9]{1,9}) ?\^?\{?(st|nd|rd|th)\}?|"
-    rf"(?:({'|'.join(_numbered('tens', 0))})[- ])?({'|'.join(_ORDINALS)})"
-)
-_WORD = re.compile(r"[A-Za-z]+")
-_SPOKEN = re.compile(r"[A-Za-z][A-Za-z\s,.'/^0-9-]*")
-_SIGNS = ("minus", "negative")
-Value = TypeVar("Value", int, Fraction)
-
-
-def normalized_ordinal(text: str) -> str | None:
-    """`3rd`, `3^{rd}` and `third` as "3rd"; None for other texts."""
-    match = _ORDINAL.fullmatch(text)
-    if match is None:
-        return None
-    digits, suffix, tens, ones = match.groups()
-    if digits is None and ones is None:
-        return None
-    value = int(digits) if digits else CARDINALS.get(tens or "", 0) + _ORDINALS[ones]
-    last = 0 if value % 100 in (11, 12, 13) else value % 10
-    right = {1: "st", 2: "nd", 3: "rd"}.get(last, "th")
-    return f"{value}{right}" if suffix in (None, right) else None
-
-
-def number_in_words(text: str) -> tuple[Fraction, str] | None:
-    """The number that a text begins with, and the rest; None if it begins with no number.
-
-    >>> number_in_words("five dozen eggs")
-    (Fraction(60, 1), 'eggs')
-    """
-    if not _SPOKEN.fullmatch(text):
-        return None
-    words = [(match[0].casefold(), match.start()) for match in _WORD.finditer(text)]
-    if not words or (words[0][0] not in CARDINALS and words[0][0] not in {*_SIGNS, "a", "half"}):
-        return None
-    reader = _Reader([word for word, _ in words])
-    value = reader.signed()
-    if value is None:
-        return None
-    end = words[reader.position][1] if reader.position < len(words) else len(text)
-    rest = text[end:]
-    if any(mark.isdigit() or mark in "/^" for mark in text[:end]):
-        return None  # "five 6"
-    return value, rest.strip(" .")
-
-
-class _Reader:
-    """A reader of numbers in words. Each method returns None, and reads nothing, for others."""
-
-    def __init__(self, words: list[str]) -> None:
-        self.words = [*words, "", ""]
-        self.position = 0
-
-    def at(self, ahead: int = 0) -> str:
-        return self.words[self.position + ahead]
-
-    def accept(self, *words: str) -> bool:
-        accepted = self.at() in words
-        self.position += accepted
-        return accepted
-
-    def after_and(self, read: Callable[[], Value | None]) -> Value | None:
-        """What follows, perhaps after "and"."""
-        start = self.position
-        self.accept("and")
-        value = read()
-        if value is None:
-            self.position = start
-        return value
-
-    def signed(self) -> Fraction | None:
-        sign = -1 if self.accept(*_SIGNS) else 1
-        value = self.amount()
-        return None if value is None else sign * value
-
-    def amount(self) -> Fraction | None:
-        """A whole number, a fraction or both, with the words that multiply it."""
-        if self.at() == "a" and (self.at(1) in _LARGE or self.at(1) in ("dozen", "hundred")):
-            self.words[self.position] = "one"
-        value = self.fraction()
-        if value is None:
-            whole = self.whole()
-            if whole is None:
-                return None
-            value = Fraction(whole)
-            part = _PARTS.get(self.at().removesuffix("s")) if self.at() not in _PARTS else None
-            if part and whole < 100:  # "twenty-one hundredths"
-                self.position += 1
-                value /= part
-            elif self.accept("point"):
-                value += self.decimals()
-            elif self.at() == "and":
-                value += self.after_and(self.fraction) or 0
-        if self.at() == "a" and self.at(1) in ("dozen", *_LARGE):  # "half a dozen"
-            self.position += 1
-        while factor := multiple(self.at()) if self.at() in ("dozen", *_LARGE) else None:
-            value *= factor
-            self.position += 1
-        return value
-
-    def part(self, ahead: int) -> int | None:
-        """The parts of a whole that a word names: `thirds`."""
-        word = self.at(ahead)
-        return _PARTS.get(word) or _PARTS.get(word.removesuffix("s"))
-
-    def fraction(self) -> Fraction | None:
-        """`half`, `a half`, `two thirds`."""
-        if self.accept("half"):
-            return Fraction(1, 2)
-        top, bottom = 1 if self.at() == "a" else CARDINALS.get(self.at()), self.part(1)
-        if not top or bottom is None:
-            return None
-        self.position += 2
-        return Fraction(top, bottom)
-
-    def whole(self) -> int | None:
-        """`one hundred and twenty-three thousand four hundred`."""
-        total, below, last = 0, self.hundreds(), max(_LARGE.values()) + 1
-        while below is not None and _LARGE.get(self.at(), last) < last:
-            last = _LARGE[self.at()]
-            total += below * last
-            self.position += 1
-            below = self.after_and(self.hundreds)
-            if below is None:
-                return total
-        return None if below is None else total + below
-
-    def hundreds(self) -> int | None:
-        """Up to three digits: `nine hundred and ninety-nine`."""
-        value = self.tens()
-        if value is None or not self.accept("hundred"):
-            return value
-        rest = self.after_and(lambda: None if self.part(1) else self.tens())  # of a fraction
-        return value * 100 + (rest or 0)
-
-    def tens(self) -> int | None:
-        value = CARDINALS.get(self.at())
-        if value is None:
-            return None
-        self.position += 1
-        ones = CARDINALS.get(self.at(), 0)
-        if value >= 20 and 0 < ones < 10 and self.at(1) not in _PARTS:
-            self.position += 1
-            value += ones
-        return value
-
-    def decimals(self) -> Fraction:
-        """`one four` behind "point"."""
-        digits = ""
-        while CARDINALS.get(self.at(), 10) < 10:
-            digits += str(CARDINALS[self.at()])
-            self.position += 1
-        return Fraction(int(digits or "0"), 10 ** len(digits))

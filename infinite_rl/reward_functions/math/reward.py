@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ...errors import InfiniteRLError
 from ...layout import ANSWER_TAG
 from ...parsing.markup import TagMatch, format_of
-from ...types import RewardFunctionScore
+from ...types import RewardFunctionScore, Sample
 from ..reward_function import Expected, RewardFunction, by_predicate, unscored
 from .bounds import Unparsed
-from .extract import BOXES, Convention, answer_tags, answer_text
+from .extract import BOXES, Convention, answer_tags, answer_text, plain_number
 from .verify import Decimals, Verdict, verify
 
 if TYPE_CHECKING:
+    from ..judge import Judge, JudgeModel
     from ..shaping import Shaping
 
 _MOST_TAGS = 10  # a completion with more is a list of guesses
@@ -43,9 +45,16 @@ class MathRewardFunction(RewardFunction):
     stands there, 0.4 for the last number in place of `#### `, and 0.0 without one.
 
     `decimals="gold"` accepts what rounds to a reference with a decimal point, as `verify` does.
+
+    `judge` is a model, as a provider or as a function from a prompt to a reply, that is asked where
+    the rules find a difference or cannot read a side, and two plain numbers are not all there is.
+    It must refuse the canaries of `judge.py` first. `details["decided_by"]` is "rules" or "judge".
+    If the judge gives no verdict the completion is "unscored". The `question` is
+    the row's prompt; the order, unit and factored form that it asks for count (see `verify`).
     """
 
-    version = "5"
+    version = "6"
+    options = frozenset({"judge"})
 
     def __init__(
         self,
@@ -55,13 +64,38 @@ class MathRewardFunction(RewardFunction):
         shaping: Shaping | None = None,
         extract: Convention = "tag",
         decimals: Decimals = "exact",
+        judge: JudgeModel | None = None,
     ) -> None:
         super().__init__(task_name, timeout, shaping=shaping)
         self.extract = extract
         self.decimals = decimals
+        self.judge: Judge | None = None
+        if judge is not None:
+            from ..judge import Judge  # few rewards have one
+
+            self.judge = Judge(judge)
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The timeout in seconds, and the name of the judge if there is one."""
+        return super().limits | ({} if self.judge is None else {"judge": self.judge.name})
+
+    def prepare(self, language: str = "") -> None:  # noqa: ARG002 -- an argument of the base class
+        """Ask the judge its canaries. Raises UsageError if it fails, JudgeFailed if it is away."""
+        if self.judge is not None:
+            self.judge.check()
+
+    def score(self, sample: Sample, completion: str) -> RewardFunctionScore:
+        """Score a completion of a row; the row's prompt is the question."""
+        return self.compute_reward(completion, sample.answer, question=sample.prompt)
 
     def compute_reward(
-        self, model_output: str, expected_output: Expected, answer_tag: str = ANSWER_TAG
+        self,
+        model_output: str,
+        expected_output: Expected,
+        answer_tag: str = ANSWER_TAG,
+        *,
+        question: str = "",
     ) -> RewardFunctionScore:
         """Score a completion.
 
@@ -71,12 +105,14 @@ class MathRewardFunction(RewardFunction):
         """
         text = model_output if isinstance(model_output, str) else ""
         if self.extract == "tag":
-            score = self._by_tag(text, expected_output, answer_tag)
+            score = self._by_tag(text, expected_output, answer_tag, question)
         else:
-            score = self._by_convention(text, expected_output)
+            score = self._by_convention(text, expected_output, question)
         return self.shaped(score, text)
 
-    def _by_tag(self, text: str, expected: Expected, tag: str) -> RewardFunctionScore:
+    def _by_tag(
+        self, text: str, expected: Expected, tag: str, question: str
+    ) -> RewardFunctionScore:
         try:
             tags = answer_tags(text, tag)
         except Unparsed as fault:
@@ -87,18 +123,19 @@ class MathRewardFunction(RewardFunction):
         disagreement = self._disagreement(tags)
         if disagreement:
             return _failed(format_score, disagreement)
-        return self._compared(format_score, tags[-1].content if tags else text, expected)
+        content = tags[-1].content if tags else text
+        return self._compared(format_score, content, expected, question)
 
-    def _by_convention(self, text: str, expected: Expected) -> RewardFunctionScore:
+    def _by_convention(self, text: str, expected: Expected, question: str) -> RewardFunctionScore:
         try:
             content = answer_text(text, self.extract)
         except Unparsed as fault:
             return _failed(0.0, str(fault))
         format_score = 0.4 if self.extract == "gsm8k" and "####" not in text else 1.0
-        return self._compared(format_score, content, expected)
+        return self._compared(format_score, content, expected, question)
 
     def _compared(
-        self, format_score: float, content: str, expected: Expected
+        self, format_score: float, content: str, expected: Expected, question: str = ""
     ) -> RewardFunctionScore:
         if callable(expected):
             return by_predicate(expected, format_score, content)
@@ -106,10 +143,27 @@ class MathRewardFunction(RewardFunction):
             gold = reference_text(expected)
         except Unparsed as fault:
             return unscored(format_score, str(fault))
-        return _scored(format_score, self._verdict(content, gold))
+        verdict = self._verdict(content, gold, question)
+        score = _scored(format_score, verdict)
+        if self.judge is None or verdict.status not in ("different", "unparsed"):
+            return score
+        try:
+            answer, reference = answer_text(content), answer_text(gold, reference=True)
+        except Unparsed:
+            return score  # a text that asserts no answer is not judged
+        if plain_number(answer) is not None and plain_number(reference) is not None:
+            return score
+        details = {**score.details, "decided_by": "judge"}
+        try:
+            equal = self.judge.accepts(question, reference, answer)
+        except InfiniteRLError as fault:  # no verdict, or a model that can be fooled
+            return unscored(format_score, str(fault), **details)
+        if equal:
+            return RewardFunctionScore(format_score, 1.0, status="passed", details=details)
+        return _failed(format_score, f"{verdict.status}: {verdict.reason}", **details)
 
-    def _verdict(self, answer: str, gold: str) -> Verdict:
-        return verify(answer, gold, timeout=self.timeout, decimals=self.decimals)
+    def _verdict(self, answer: str, gold: str, question: str = "") -> Verdict:
+        return verify(answer, gold, timeout=self.timeout, decimals=self.decimals, question=question)
 
     def _disagreement(self, tags: list[TagMatch]) -> str:
         """Why several tags are no answer; "" if they all mean the same."""
@@ -131,6 +185,7 @@ def _scored(format_score: float, verdict: Verdict) -> RewardFunctionScore:
         "verdict": verdict.status,
         "prediction_form": verdict.prediction_form,
         "gold_form": verdict.gold_form,
+        "decided_by": "rules",
     }
     if verdict.equal:
         return RewardFunctionScore(format_score, 1.0, status="passed", details=details)

@@ -55,6 +55,10 @@ def selection(parser: Cursor, name: str) -> Node:
     if listed is None or listed.op not in ("tuple", "set"):
         raise Unparsed(f"a {name} without its numbers")
     members = [expression(arg) for arg in listed.args]
+    if name == "diag":
+        size = range(len(members))
+        rows = (tuple(members[n] if n == row else number(0) for n in size) for row in size)
+        return Node("matrix", tuple(Node("row", row) for row in rows))
     return _extreme(members, name) if name in ("max", "min") else _divisor(members, name)
 
 

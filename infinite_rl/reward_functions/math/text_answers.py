@@ -11,9 +11,9 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
+from ...parsing.number_words import normalized_ordinal, number_in_words
 from ...parsing.word_tables import WordTables
 from . import units
-from .preprocess import normalized_ordinal, number_in_words
 from .tree import REALS, Node, number
 
 _TABLES = WordTables(__file__)

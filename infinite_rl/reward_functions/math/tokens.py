@@ -212,6 +212,8 @@ class _Lexer:
             self.add("name", self.group().strip() + _ACCENTS[name])
         elif name in _ARROWS:
             self.arrow(_ARROWS[name], self.group().strip())
+        elif name.startswith("quad"):
+            self.position -= len(name) - 4  # `\\quadx`: the space is lost
         else:
             raise Unparsed(f"the command \\{name[:20]} is not one that is read")
 

@@ -23,6 +23,7 @@ Structures that the parser builds:
     field             R, Z, N, Q or C
     matrix, row       rows, entries
     piecewise         rows of a value and its condition
+    order             numbers that are compared: "< <". `canonicalize` leaves none
     rel               sides; the relations between them: "<= <"
     ratio congruence  parts; remainder and modulus
     base              a numeral with its base: a number, written in a way of its own
@@ -117,7 +118,10 @@ class Node(NamedTuple):
             return values.get(str(self.value), self)
         if not self.args:
             return self
-        return self.with_args([arg.substituted(values) for arg in self.args])
+        name = values.get(str(self.value)) if self.op == "region" else None
+        args = tuple(arg.substituted(values) for arg in self.args)
+        value = name.value if name is not None and name.op == "sym" else self.value
+        return Node(self.op, args, value, self.unit)
 
     @property
     def size(self) -> int:
@@ -133,6 +137,8 @@ INFINITY = Node("const", (), "inf")
 MINUS_INFINITY = Node("neg", (INFINITY,))
 REALS = Node("region", (Node("interval", (MINUS_INFINITY, INFINITY), "()"),))
 ONE = Node("num", (), Fraction(1))
+WHOLE = "\u2208Z"  # ends the name of a parameter that is whole
+_MOST_ENTRIES = 200  # times which two matrices are multiplied
 _MOST_BITS = 2_000  # that are shown: Python refuses to print integers of more than 4,300 digits
 
 
@@ -155,6 +161,8 @@ def product_of(factors: list[Node]) -> Node:
     """A product, of a matrix entry by entry. Raises Unparsed for what is no number."""
     if len(factors) == 1:
         return factors[0]
+    if all(factor.op == "matrix" for factor in factors):
+        return _of_matrices(factors)
     vectors = [index for index, factor in enumerate(factors) if factor.op in ("matrix", "tuple")]
     if len(vectors) == 1:
         vector = factors.pop(vectors[0])
@@ -170,6 +178,21 @@ def product_of(factors: list[Node]) -> Node:
     if len(factors) == 2 and factors[1].op == "div" and factors[1].args[0] is ONE:
         return Node("div", (factors[0], factors[1].args[1]))
     return Node("mul", tuple(factors))
+
+
+def _of_matrices(factors: list[Node]) -> Node:
+    first, *others = ([row.args for row in factor.args] for factor in factors)
+    for table in others:
+        if len(first[0]) != len(table) or len(first) * len(table) * len(table[0]) > _MOST_ENTRIES:
+            raise Unparsed("a product of matrices without a value")
+        first = [
+            tuple(
+                Node("add", tuple(Node("mul", pair) for pair in zip(row, column, strict=True)))
+                for column in zip(*table, strict=True)
+            )
+            for row in first
+        ]
+    return Node("matrix", tuple(Node("row", row) for row in first))
 
 
 def sum_of(terms: list[Node]) -> Node:

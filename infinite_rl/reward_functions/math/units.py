@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ...parsing.number_words import multiple
 from ...parsing.word_tables import WordTables
 
 Dimension = tuple[tuple[str, int], ...]
@@ -45,8 +46,6 @@ _DOTTED = re.compile(r"\\(?:cdot|times)(?![A-Za-z])")
 _SCALE = re.compile(r"\s*(?:degrees?\s+)?(celsius|fahrenheit)\s*", re.IGNORECASE)
 _POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
 _FILLERS = frozenset(["of", "a", "an", "the", "each"])
-MULTIPLES = {name: Fraction(value) for name, value in _TABLES.mapping("multiples").items()}
-PARTS = {name: int(value) for name, value in _TABLES.mapping("parts").items()}
 _COUNTED = frozenset(["dozen", "gross", "half", "halves"])  # "3 dollars per dozen"
 _NO_UNITS, _SHORT_PLURALS = _TABLES.words("no units"), _TABLES.words("short plurals")
 _IRREGULAR = _TABLES.mapping("irregular")
@@ -70,18 +69,6 @@ def _singular(noun: str) -> str:
         if noun.endswith(ending) and len(noun) > 4:
             return noun.removesuffix(ending) + "y"
     return _PLURAL.sub("", noun)
-
-
-def multiple(word: str, *, one: bool = False) -> Fraction | None:
-    """The factor of `million` or `tenths` behind a number; None for other words.
-
-    A fraction in the singular counts after `one` only: "20 seventh graders" are 20.
-    """
-    word = word.casefold()
-    single = word.removesuffix("s")
-    if single in PARTS:
-        return Fraction(1, PARTS[single]) if one or word != single else None
-    return MULTIPLES.get(word, MULTIPLES.get(single))
 
 
 def is_unit(word: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from .bounds import Budget, NotReady, OutOfTime, OverBudget, Unavailable, Undefined, Unparsed
 from .canonicalize import canonicalize
-from .equivalence import difference
+from .equivalence import difference, half_factored
 from .extract import Convention, answer_text
 from .normal_form import read
 from .regions import approximate_value
@@ -59,6 +59,7 @@ def verify(
     timeout: float = 2.0,
     extract: Convention = "tag",
     decimals: Decimals = "exact",
+    question: str = "",
 ) -> Verdict:
     """Whether `prediction` means the same as `gold`, by the conventions of this package.
 
@@ -69,9 +70,10 @@ def verify(
     process, is not counted. Nothing is raised, whatever the texts hold.
 
     With `decimals="gold"` a number that rounds to a gold with a decimal point is equal, and the
-    reason says so: 3.14159 to 3.14.
+    reason says so: 3.14159 to 3.14. Of a `question` the order, the unit and the factored form count
+    that it asks for.
     """
-    verdict = _judged(prediction, gold, timeout, extract, decimals)
+    verdict = _judged(prediction, gold, timeout, extract, decimals, question)
     if verdict.status != "timeout" or not verdict.missing:
         return verdict
     from .algebra import wait_until_ready
@@ -80,11 +82,16 @@ def verify(
         wait_until_ready()
     except Unavailable:
         return verdict
-    return _judged(prediction, gold, timeout, extract, decimals)
+    return _judged(prediction, gold, timeout, extract, decimals, question)
 
 
 def _judged(
-    prediction: str, gold: str, timeout: float, extract: Convention, decimals: Decimals
+    prediction: str,
+    gold: str,
+    timeout: float,
+    extract: Convention,
+    decimals: Decimals,
+    question: str,
 ) -> Verdict:
     sides = (_INTEGER.fullmatch(prediction), _INTEGER.fullmatch(gold))
     if extract == "tag" and sides[0] and sides[1]:
@@ -111,7 +118,7 @@ def _judged(
     shown = [show(forms[side]) if side in forms else "" for side in ("prediction", "gold")]
     if faults:
         return _failed(faults, shown)
-    verdict = _decided(forms["prediction"], forms["gold"], budget, shown)
+    verdict = _decided(forms["prediction"], forms["gold"], budget, shown, question)
     rounds = decimals == "gold" and verdict.status == "different"
     if rounds and _rounds_to(forms["prediction"], forms["gold"], answers["gold"], budget):
         return Verdict("equal", "it rounds to the decimals of the gold", *shown)
@@ -163,12 +170,20 @@ def _failed(faults: Mapping[str, Exception], shown: Sequence[str]) -> Verdict:
     return Verdict(status, reason, *shown, missing=missing)
 
 
-def _decided(prediction: Node, gold: Node, budget: Budget, shown: Sequence[str]) -> Verdict:
+def _decided(
+    prediction: Node, gold: Node, budget: Budget, shown: Sequence[str], question: str
+) -> Verdict:
     letters = {str(side.value).casefold() for side in (prediction, gold) if side.op == "sym"}
     if prediction.op == gold.op == "sym" and len(letters) == 1 and letters <= _CHOICES:
         return Verdict("equal", "", *shown)  # `b` and `B`
     try:
         reason = difference(prediction, gold, budget)
+        if not reason and half_factored(prediction, gold, budget):
+            reason = "one is factored further"
+        if not reason and question:
+            from .question import unasked  # most callers have none
+
+            reason = unasked(question, prediction, gold, budget)
     except Undefined as fault:
         return Verdict("different", str(fault), *shown)
     except _FAULTS as fault:

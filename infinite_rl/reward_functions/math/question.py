@@ -1,0 +1,31 @@
+"""What a question asks of the form of its answer, where the gold does not show it."""
+
+from ...parsing.word_tables import WordTables
+from . import units
+from .bounds import Budget
+from .equivalence import difference, factors
+from .tree import Node
+
+_TABLES = WordTables(__file__)
+_ORDER, _UNIT, _FACTOR = map(_TABLES.pattern, ("order", "unit", "factor"))
+
+
+def unasked(question: str, prediction: Node, gold: Node, budget: Budget) -> str:
+    """Why an answer that equals the gold is none to the question; "" if it is one.
+
+    A list is in the order that is asked, a unit the one that is asked where the gold has none, and
+    what is to be factored no sum.
+    """
+    if prediction.op == gold.op == "list" and _ORDER.search(question):
+        pairs = zip(prediction.args, gold.args, strict=True)
+        return "another order" if any(difference(*pair, budget) for pair in pairs) else ""
+    if prediction.unit is not None and gold.unit is None:
+        words = [next(filter(None, match.groups())) for match in _UNIT.finditer(question)]
+        measures = [units.unit(word) for word in words if units.is_unit(word)]
+        wanted = measures[-1] if measures else None
+        if wanted is not None and wanted.dimension == prediction.unit.dimension:
+            return "" if wanted.factor == prediction.unit.factor else f"not in {wanted.name}"
+    whole = factors(gold, budget)
+    if whole and len(whole) > 1 and _FACTOR.search(question):
+        return "" if len(factors(prediction, budget) or ()) > 1 else "it is not factored"
+    return ""
