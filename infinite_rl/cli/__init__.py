@@ -57,6 +57,7 @@ VERBS: Mapping[str, Row] = {
     }),
     "score": ("score completions with the rewards", "score:Score"),
     "export": ("write the columns that a trainer reads, with a dataset card", "export:Export"),
+    "view": ("browse rows on a local page: search, notes, comparison", "view:View"),
     "report": ("make one HTML page about a data set", "report:Report"),
     "train": ("fine-tune a model by SFT or GRPO on verified rows", {
         "sft": ("supervised fine-tuning on the rows' responses", "train:Sft"),

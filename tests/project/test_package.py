@@ -44,6 +44,7 @@ LAYERS = (
     {"generator"},
     {"export", "report", "adapters"},
     {"audit"},
+    {"view"},
     {"training"},
     {"evaluation"},
     {"launch"},
