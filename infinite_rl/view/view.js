@@ -7,7 +7,7 @@ const $ = (id) => document.getElementById(id);
 const content = { certificate: [] };
 const families = { section: (id) => relatives(id) };
 const state = { q: "", values: {}, sort: "", down: false, at: 0, total: 0, start: 0, rows: [], plain: false, shown: null, version: -1, status: null };
-let searches = 0, openings = 0;
+let searches = 0, openings = 0, saved = Promise.resolve(); // the marks so far
 
 // --- the server ----------------------------------------------------------------------------------
 
@@ -189,6 +189,7 @@ function highlight() {
 async function open() {
   highlight();
   const { number } = state.rows[state.at - state.start], current = ++openings;
+  $("fields").disabled = state.shown?.number !== number; // they are those of the row that is left
   try {
     const shown = await call(`row/${number}`);
     if (current !== openings) return;
@@ -213,7 +214,8 @@ function draw() {
     head.after(make("p", "notice", `This row is only in ${where}.`));
   }
   $("marking").hidden = side === 1;
-  marks(mark);
+  $("fields").disabled = false;
+  if (!writing()) marks(mark);
   $("saved").textContent = "";
 }
 
@@ -283,23 +285,26 @@ function marks({ note, tags, selected }) {
   $("note").value = note;
 }
 
-async function save() {
-  const { number } = state.shown;
+/** Take the mark over from the form. */
+function written() {
   const tags = $("tags").value.split(",").map((tag) => tag.trim()).filter(Boolean);
-  const body = JSON.stringify({ note: $("note").value, tags, selected: $("selected").checked });
-  try {
-    const mark = await call(`mark/${number}`, { method: "POST", headers: { "Content-Type": "application/json" }, body });
-    const entryOf = state.rows.find((row) => row.number === number);
-    if (entryOf) {
-      entryOf.mark = mark;
-      $("row-" + number).replaceWith(entry(entryOf, state.start + state.rows.indexOf(entryOf)));
-      highlight();
-    }
-    if (state.shown.number === number) state.shown.mark = mark;
-    $("saved").textContent = "saved";
-  } catch (error) {
-    $("saved").textContent = error.message;
+  save(state.shown.number, { note: $("note").value, tags, selected: $("selected").checked });
+}
+
+/** Mark a row: in the list at once, on the server after the marks before. */
+function save(number, mark) {
+  const row = state.rows.find((each) => each.number === number);
+  if (row) {
+    row.mark = mark;
+    $("row-" + number).replaceWith(entry(row, state.start + state.rows.indexOf(row)));
+    highlight();
   }
+  if (state.shown?.number === number) marks((state.shown.mark = mark));
+  $("saved").textContent = "";
+  const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(mark) };
+  saved = saved
+    .then(() => call(`mark/${number}`, options))
+    .then(() => ($("saved").textContent = "saved"), (error) => ($("saved").textContent = error.message));
 }
 
 function exporting() {
@@ -345,9 +350,8 @@ function theme(name) {
 }
 
 function toggle() {
-  if ($("marking").hidden) return;
-  $("selected").checked = !$("selected").checked;
-  return save();
+  const row = state.rows[state.at - state.start];
+  if (row && row.compared !== "only there") save(row.number, { ...row.mark, selected: !row.mark.selected });
 }
 
 const nextPage = () => state.start + PAGE < state.total && select(state.start + PAGE);
@@ -402,7 +406,7 @@ function wire() {
   $("clear").addEventListener("click", () => (clear(), refresh({ first: true })));
   $("tools").addEventListener("submit", (event) => (event.preventDefault(), $("list").focus()));
   $("marking").addEventListener("submit", (event) => event.preventDefault());
-  $("marking").addEventListener("change", save);
+  $("marking").addEventListener("change", written);
   $("before").addEventListener("click", pageBefore);
   $("after").addEventListener("click", nextPage);
   $("export").addEventListener("click", exporting);

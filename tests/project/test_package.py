@@ -159,6 +159,8 @@ NEEDED = {
     "transformers": "train: evaluate --model m --tasks rows.jsonl -o out",
     "trl": "trl: train sft config.json --engine trl",
     "lm_eval": "eval: evaluate --harness lm_eval --model m --tasks gsm8k -o out",
+    "starlette": "serve: view rows.jsonl",
+    "uvicorn": "serve: view rows.jsonl",
 }
 # Each command in a fork of one process, so that what one has loaded is not there for the next; the
 # library is hidden from it as where it is not installed.
