@@ -35,7 +35,7 @@ def rows() -> list[dict[str, Any]]:
     made = []
     for seed in range(ROWS):
         problem = make_problem("math", seed)
-        row = {"id": f"row-{seed}", "type": "math", "prompt": problem.prompt}
+        row: dict[str, Any] = {"id": f"row-{seed}", "type": "math", "prompt": problem.prompt}
         row |= {"answer": problem.answer, "response": problem.response}
         made.append({**row, "pass_rate": (seed * 37 % 100) / 100})
     for number in SPOILT:
