@@ -85,7 +85,9 @@ def _with_numbers(frame: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     present = [name for name in _NUMBERS if name in frame.columns]
-    return frame.assign(**{name: pd.to_numeric(frame[name], "coerce") for name in present})
+    numbers = {name: pd.to_numeric(frame[name], "coerce") for name in present}
+    table: pd.DataFrame = frame.assign(**numbers)
+    return table
 
 
 def dataset_file(out_dir: str | Path) -> Path:
