@@ -4,10 +4,12 @@ import gc
 import logging
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import NO_KEY, Here
@@ -85,6 +87,22 @@ def s3_endpoint() -> Iterator[str]:
 
     with serving() as endpoint:
         yield endpoint
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium: the system's, or playwright's own; without one the tests are skipped."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    found = next(filter(None, map(shutil.which, names)), None)
+    with api.sync_playwright() as playwright:
+        if not found and not Path(playwright.chromium.executable_path).exists():
+            pytest.skip(
+                "no Chromium: install Debian's `chromium`, or `playwright install chromium`"
+            )
+        opened = playwright.chromium.launch(executable_path=found)
+        yield opened
+        opened.close()
 
 
 @pytest.fixture

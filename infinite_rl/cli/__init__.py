@@ -59,6 +59,7 @@ VERBS: Mapping[str, Row] = {
     "serve": ("serve the rewards and the sandbox over HTTP", "serve:Serve"),
     "export": ("write the columns that a trainer reads, with a dataset card", "export:Export"),
     "mcp": ("serve tools in sandboxes, and tasks, to a client of MCP", "mcp:Mcp"),
+    "view": ("browse rows on a local page: search, notes, comparison", "view:View"),
     "report": ("make one HTML page about a data set", "report:Report"),
     "train": ("fine-tune a model by SFT or GRPO on verified rows", {
         "sft": ("supervised fine-tuning on the rows' responses", "train:Sft"),

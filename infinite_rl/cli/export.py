@@ -28,15 +28,20 @@ class Export(Verb):
     plain      strings instead of messages, for models without a chat template (trl, openrlhf, sft)
     failed     keep rows whose responses did not pass, for formats of responses (sft, sharegpt)
     name       the card's name of the data set (default: OUT)
-    license    identifier of the licence, such as apache-2.0
+    license    identifier of the licence, such as apache-2.0; asked for before an upload
     run_dir    the run's folder that the rows come from, for the card (default: SOURCE if it is one)
     overwrite  replace an earlier export in OUT
+
+    push_to_hub  upload the folder as the data set ORG/NAME of the Hugging Face hub, with the token
+                 of HF_TOKEN
+    private      nobody else sees a data set that is new there
 
     Example: infinite-rl export out --to verl -o for_verl --license cc-by-4.0. Then
     datasets.load_dataset('for_verl') loads it.
     """
 
     positional = ("source",)
+    aliases = {**Verb.aliases, "license": "--licence"}
 
     source: FilePath
     out: FilePath
@@ -50,13 +55,22 @@ class Export(Verb):
     license: str = "unknown"
     run_dir: FilePath | None = None
     overwrite: bool = False
+    push_to_hub: str = ""
+    private: bool = False
 
     def run(self, emit: Emit) -> int:
         from ..export import About, export
         from ..reward_functions import REWARDS
+        from ..storage.hub import check_name, push_dataset
 
         show_logs()
-        about = About(self.name or self.out.absolute().name, self.license, self._manifest())
+        if self.private and not self.push_to_hub:
+            raise UsageError("--private needs --push_to_hub")
+        license_ = self.license
+        if self.push_to_hub:
+            check_name(self.push_to_hub)
+            license_ = _known_license(license_)
+        about = About(self.name or self.out.absolute().name, license_, self._manifest())
         with counting("rows exported") as count:
             options = self.pick("split", "system", "plain", "failed", "overwrite")
             rows = counted(self._rows(), count)
@@ -73,15 +87,20 @@ class Export(Verb):
             print(f"types without a reward in this package: {named}", file=sys.stderr)
         splits = ", ".join(f"{split}: {rows}" for split, rows in statistics.splits.items())
         counts = ("rows", "splits", "left_out", "not_passed")
+        pushed = ""
+        if self.push_to_hub:
+            pushed = push_dataset(self.out, self.push_to_hub, private=self.private)
         emit(
             {
                 **{key: getattr(statistics, key) for key in counts},
                 "types": sorted(types),
                 "columns": list(statistics.columns),
                 "out": self.out,
+                "hub": pushed or None,
             },
             f"rows exported: {statistics.rows} ({splits})",
             f"in {self.out}; its README.md describes them, and how to train on them",
+            *([f"uploaded to {pushed}"] if pushed else []),
         )
         return DONE
 
@@ -103,3 +122,14 @@ class Export(Verb):
         yield from read_some(self.source)
         if self.val:
             yield from ({**row, "split": "validation"} for row in read_some(self.val))
+
+
+def _known_license(license_: str) -> str:
+    """The licence, asked for at a terminal if it is unknown. Raises UsageError if it stays so."""
+    if license_ == "unknown" and sys.stdin is not None and sys.stdin.isatty():
+        print("licence of the data set, such as apache-2.0 or cc-by-4.0: ", end="", file=sys.stderr)
+        sys.stderr.flush()
+        license_ = sys.stdin.readline().strip() or license_
+    if license_ == "unknown":
+        raise UsageError("say under which licence: --licence apache-2.0, or another identifier")
+    return license_

@@ -172,6 +172,7 @@ class RowsOut(Verb):
             UsageError: a file exists and `overwrite` is off; two are the same; one would be read
                 with the folder that it is in, or belongs to a run.
         """
+        from ..dataset.typed_copy import COPY
         from ..manifest import MANIFEST
         from ..store import DATASET, FAILED, JOURNAL
 
@@ -187,7 +188,7 @@ class RowsOut(Verb):
                     f"{file} cannot hold two things: name another file for one of them"
                 )
             in_run = any(file.with_name(name).exists() for name in (JOURNAL, MANIFEST))
-            if in_run and file.name in {DATASET, FAILED, JOURNAL, MANIFEST}:
+            if in_run and file.name in {DATASET, COPY, FAILED, JOURNAL, MANIFEST}:
                 raise UsageError(
                     f"{file} belongs to a run, which resumes from it: name another file"
                 )

@@ -2,6 +2,7 @@
 
     rows.py              read and write rows, in any kind of file
     parquet.py           Parquet files
+    typed_copy.py        the Parquet copy of a run's rows
     spill.py             lists of rows on disk
     unfinished.py        a file of rows that takes hours to make
 
@@ -37,7 +38,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import NoColumn, UsageError
 from ..store import DATASET, DATASET_COLUMNS
-from . import rows
+from . import parquet, rows
 from .tokens import PROMPT_COLUMNS
 
 if TYPE_CHECKING:
@@ -60,17 +61,33 @@ def load_dataset(source: str | Path) -> pd.DataFrame:
     """
     import pandas as pd  # imported here: it takes a second
 
+    if isinstance(source, str | Path) and _is_parquet(path := Path(source)):
+        table = pd.DataFrame(parquet.read_columns(path), dtype=object)
+        if len(table) and not {*table.columns} & {*PROMPT_COLUMNS}:
+            raise NoColumn(PROMPT_COLUMNS[0], table.columns)
+        return _with_numbers(table)
     read, columns = list(rows.read(source)), dict[str, None]()
     for row in read:
         columns.update(dict.fromkeys(row))
     if read and not columns.keys() & PROMPT_COLUMNS:
         raise NoColumn(PROMPT_COLUMNS[0], read[0])
     names = list(columns or DATASET_COLUMNS)
-    cells = {name: [row.get(name) for row in read] for name in names}
-    frame: pd.DataFrame = pd.DataFrame(cells, dtype=object)
-    for name in [name for name in _NUMBERS if name in names]:
-        frame[name] = pd.to_numeric(frame[name], "coerce")
-    return frame
+    frame = pd.DataFrame({name: [row.get(name) for row in read] for name in names}, dtype=object)
+    return _with_numbers(frame)
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.is_file() and rows.ending_of(path.name) == ".parquet"
+
+
+def _with_numbers(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with its scores as floats."""
+    import pandas as pd
+
+    present = [name for name in _NUMBERS if name in frame.columns]
+    numbers = {name: pd.to_numeric(frame[name], "coerce") for name in present}
+    table: pd.DataFrame = frame.assign(**numbers)
+    return table
 
 
 def dataset_file(out_dir: str | Path) -> Path:

@@ -35,19 +35,6 @@ _TYPES = {str: "string", int: "int64", float: "float64", bool: "bool", type(None
 _NUMBERS = ("int64", "float64")
 _MAX_DEPTH, _MAX_NAMES = 10, 100  # objects with more names are maps, which have no type
 _SIZES = ("1K", "10K", "100K", "1M", "10M", "100M", "1B")
-_JSON_TRUTH = "JSON with `type`, `answer`, `language`"
-_MEANINGS = {
-    "ground_truth": f"what a completion is judged against: {_JSON_TRUTH}",
-    "label": f"the ground truth: {_JSON_TRUTH}",
-    "answer": "what a completion is judged against",
-    **dict.fromkeys(("reward_model", "reward_spec"), f"holds `ground_truth`: {_JSON_TRUTH}"),
-    "id": "a hash of the row's content, or the name it came with",
-    **dict.fromkeys(("response", "completion"), "a worked response"),
-    "type": "names the reward",
-    "info": "JSON with `type`, `id` and `response`",
-    "extra_info": "`id`, `response`, and the row's index",
-    "responses_create_params": "holds `input`: the messages of the task",
-}
 
 
 @dataclass(frozen=True)
@@ -179,9 +166,10 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _columns(statistics: Statistics) -> Iterable[Sequence[str]]:
-    names = list(statistics.columns)
+    names, lines = list(statistics.columns), _part("columns.txt").splitlines()
+    meanings = dict(line.split(" = ", 1) for line in lines)
     for name in names[:100]:
-        yield escaped(name), _MEANINGS.get(name, "")
+        yield escaped(name), meanings.get(name, "")
     if len(names) > 100:
         yield f"and {len(names) - 100} more", ""
 

@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -122,10 +123,14 @@ def read_jsonl(path: Path, parse: Callable[[Any], T]) -> Iterator[tuple[int, T]]
             raise damaged(path, end, str(error)) from None
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the offset of each line's end, and the line; the last one may be torn."""
-    end = 0
+def read_lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes]]:
+    """Yield the offset of each line's end, and the line, from the offset `start` on.
+
+    The last line may be torn.
+    """
+    end = start
     with path.open("rb", _BUFFER) as file:
+        file.seek(start)
         for line in file:
             end += len(line)
             yield end, line
@@ -177,6 +182,20 @@ def read_rows(
         logger.warning("%s ends in half a row, which is skipped", path)
 
 
+def read_rows_from(
+    path: Path, columns: Sequence[str], later: Later, start: int
+) -> Iterator[tuple[dict[str, str], int]]:
+    """Yield the whole rows behind the offset `start`, each with the offset of its end.
+
+    `start` is 0 or such an offset. Raises StoreError as `read_rows`.
+    """
+    rows = _scan(path, columns, later, start)
+    header, _ = next(rows, ([], 0))
+    lacking = dict.fromkeys(set(columns).difference(header), "")
+    for fields, end in rows:
+        yield dict(zip(header, fields, strict=True)) | lacking, end
+
+
 def is_header(fields: Sequence[str], columns: Sequence[str], later: Later = None) -> bool:
     """Whether fields are the columns of a file; `later` ones may be missing or named as before."""
     fields, later = _renamed(fields, later), later or {}
@@ -190,15 +209,21 @@ def _renamed(fields: Sequence[str], later: Later) -> list[str]:
 
 
 def _scan(
-    path: Path, columns: Sequence[str] | None, later: Later = None
+    path: Path, columns: Sequence[str] | None, later: Later = None, start: int = 0
 ) -> Iterator[tuple[list[str], int]]:
-    """Yield the fields of each whole row and the offset of its end; the header comes first."""
+    """Yield the fields of each whole row and the offset of its end; the header comes first.
+
+    With `start`, the offset of a row's end, the rows before it are left out.
+    """
     csv.field_size_limit(2**31 - 1)  # the default of 128 KiB is less than a long response
     size, offset, last = path.stat().st_size, 0, b""
 
     def texts() -> Iterator[str]:
         nonlocal offset, last
-        for offset, last in read_lines(path):  # noqa: B007 -- used below
+        lines = read_lines(path)
+        if start:  # the header is one line
+            lines = chain(islice(lines, 1), read_lines(path, start))
+        for offset, last in lines:  # noqa: B007 -- used below
             yield last.decode(ENCODING, ERRORS)
 
     header: list[str] | None = None

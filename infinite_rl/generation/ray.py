@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..certificates import CertificateIndex
+from ..dataset.typed_copy import keep_copy
 from ..errors import UsageError, check_if_set
 from ..files.logs import read_rows
 from ..inference.budget import Estimate, Spending
@@ -139,6 +140,7 @@ class ShardedRun:
                     progress.stopped = STOPPED_ON_REQUEST
             finally:
                 manifest.end(progress)
+        keep_copy(folder)
         return progress
 
     def plan(self, count: int) -> Progress:

@@ -14,6 +14,7 @@ from itertools import count, islice
 from pathlib import Path
 
 from ..certificates import digest_of_all
+from ..dataset.typed_copy import keep_copy
 from ..errors import StoreError, UsageError, check_range
 from ..files.atomic import atomic_folder, clear_abandoned, locked
 from ..files.logs import read_rows
@@ -120,6 +121,8 @@ def rescore(
             rescored = rescorer.folder(folder, draft)
         for copy in (draft, *draft.glob(f"{SHARDS}/*")) if target else ():
             _copy_records(folder / copy.relative_to(draft), copy, timeout, min_agreement)
+        if target:
+            keep_copy(draft)
     rescored.out = target
     return rescored
 

@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..dataset.typed_copy import keep_copy
 from ..errors import ProviderError, UsageError
 from ..inference.batches import Batches, BatchQueue
 from ..inference.budget import Budget, Estimate, estimate
@@ -221,6 +222,8 @@ def _opened(
         if not options.extend and (store.counts or journal.spending.calls):
             manifest.check()
         yield store, journal, manifest
+    if not options.dry_run and options.shard is None:
+        keep_copy(folder)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 // Markdown as nodes. Nothing in it can load, link or run: addresses and HTML are shown as text.
 
 const DEEP = 8; // quotes in lists in quotes, and emphasis in emphasis
+const MOST_CELLS = 5_000; // of a table that are laid out: a browser takes seconds for 100,000
 const TAGS = ["answer", "think", "thinking", "reasoning", "solution", "thought"];
 const FENCE = /^\s{0,9}(`{3,}|~{3,})\s*([^\s`]*)/;
 const ITEM = /^(\s{0,40})([-*+]|\d{1,9}[.)])\s+(?=\S)/;
@@ -140,9 +141,15 @@ function tabled(parent, lines, at) {
     return node;
   };
   const body = make("tbody");
-  let end = at + 2;
-  while (end < lines.length && lines[end].includes("|")) body.append(row(lines[end++], "td"));
+  let end = at + 2, cells = cellsOf(lines[at]).length;
+  if (cells > MOST_CELLS) return 0;
+  while (end < lines.length && lines[end].includes("|") && (cells += cellsOf(lines[end]).length) <= MOST_CELLS) {
+    body.append(row(lines[end++], "td"));
+  }
   parent.append(make("table", "", make("thead", "", row(lines[at], "th")), body));
+  const rest = end;
+  while (end < lines.length && lines[end].includes("|")) end++;
+  if (end > rest) parent.append(make("pre", "plain", lines.slice(rest, end).join("\n")));
   return end;
 }
 

@@ -22,8 +22,8 @@ def page(title: str, content: object) -> str:
     executed. The policy in the head allows only the scripts of this package, by their hash, and no
     loading at all.
     """
-    template = Template(_part("page.html"))
-    style, script = _part("page.css"), "".join(_part(f"{name}.js") for name in _SCRIPTS)
+    template = Template(part("page", "html"))
+    style, script = part("page", "css"), "".join(map(part, _SCRIPTS))
     script = f'(() => {{\n"use strict";\n{script}}})();\n'
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
@@ -51,5 +51,6 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
-def _part(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+def part(name: str, kind: str = "js") -> str:
+    """The text of a file beside this module: a script, or with `kind` the style or the page."""
+    return files(__package__).joinpath(f"{name}.{kind}").read_text(encoding="utf-8")

@@ -9,12 +9,6 @@ const svg = (tag, attributes, ...children) => {
   return node;
 };
 
-/** A number in few characters: 1,234 or 0.0123 or 1.2e-5. */
-function brief(number) {
-  if (Number.isInteger(number)) return number.toLocaleString("en-US");
-  return Math.abs(number) < 0.001 ? number.toExponential(1) : Number(number.toPrecision(3)).toLocaleString("en-US");
-}
-
 /** The figure of a plot; `choose(filter)` is called with the filter of a bar. */
 function figure(plot, choose) {
   const drawing = plot.kind === "bars" ? barChart(plot, choose) : histogram(plot, choose);

@@ -51,3 +51,9 @@ function make(tag, className, ...children) {
   }
   return node;
 }
+
+/** A number in few characters: 1,234 or 0.0123 or 1.2e-5. */
+function brief(number) {
+  if (Number.isInteger(number)) return number.toLocaleString("en-US");
+  return Math.abs(number) < 0.001 ? number.toExponential(1) : Number(number.toPrecision(3)).toLocaleString("en-US");
+}

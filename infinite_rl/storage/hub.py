@@ -1,12 +1,14 @@
 """Data sets and models of the Hugging Face hub, by its own libraries and in their cache."""
 
 import json
+import re
 from importlib import import_module
 from pathlib import Path
 
 from ..errors import StoreError, UsageError, import_extra, reason_of
 from .transfer import Transfer, cached
 
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 _WEIGHTS = (".safetensors", ".bin", ".gguf", ".pt")
 
 
@@ -63,6 +65,55 @@ def _missing_weights(folder: Path) -> str:
                 return str(name)
     has_weights = any(path.suffix in _WEIGHTS for path in folder.iterdir())
     return "" if has_weights else "a file of weights"
+
+
+def push_dataset(folder: Path, name: str, *, private: bool = False, endpoint: str = "") -> str:
+    """Upload an exported folder as a data set of the hub, in one commit. Returns its address.
+
+    The token is that of `HF_TOKEN`, or the one that `hf auth login` saved. The repository is made
+    if there is none; files of an earlier upload that have other names stay. `endpoint` is the hub's
+    address (default: `HF_ENDPOINT`, else the public one).
+
+    Raises:
+        UsageError: `name` is no ORG/NAME, the card is no card of the hub, there is no token, or the
+            hub refuses it.
+        StoreError: the hub cannot be reached, or does not take the files.
+    """
+    hub = import_extra("huggingface_hub", "uploads to the hub need", "data")
+    errors = import_module("huggingface_hub.errors")
+    check_name(name)
+    try:
+        hub.DatasetCard.load(folder / "README.md")
+    except ValueError as error:
+        raise UsageError(f"{folder / 'README.md'} is no dataset card: {error}") from None
+    if not hub.get_token():
+        raise UsageError("there is no token of the hub: set HF_TOKEN, or run `hf auth login`")
+    api = hub.HfApi(endpoint=endpoint or None)
+    try:
+        api.create_repo(name, repo_type="dataset", private=private, exist_ok=True)
+        message = "Upload rows exported by Infinite RL"
+        api.upload_folder(
+            repo_id=name, folder_path=folder, repo_type="dataset", commit_message=message
+        )
+    except errors.HfHubHTTPError as error:
+        status = error.response.status_code if error.response is not None else 0
+        if status in (401, 403):
+            advice = "it must have the right to write there"
+            raise UsageError(f"the hub refuses the token for {name}: {advice}") from None
+        raise StoreError(f"the hub does not take {name}: {reason_of(error)}") from None
+    except (OSError, ValueError) as error:  # no network; its check of the card
+        raise StoreError(f"cannot upload to the hub: {reason_of(error)}") from None
+    except Exception as error:  # that of its HTTP client, which changes between releases
+        if not type(error).__module__.startswith("http"):
+            raise
+        raise StoreError(f"cannot reach the hub: {reason_of(error)}") from None
+    return f"{api.endpoint}/datasets/{name}"
+
+
+def check_name(name: str) -> None:
+    """Check the name of a repository of the hub. Raises UsageError if it is no ORG/NAME."""
+    if not _REPOSITORY.fullmatch(name) or ".." in name or "--" in name:
+        raise UsageError(f"{name!r} is no name on the hub: it must be ORG/NAME, such as me/sums")
 
 
 def _cannot_load(uri: str, error: Exception) -> UsageError:

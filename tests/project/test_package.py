@@ -44,6 +44,7 @@ LAYERS = (
     {"generator"},
     {"export", "report", "adapters"},
     {"audit", "serve"},
+    {"view"},
     {"training"},
     {"evaluation"},
     {"launch"},

@@ -1,7 +1,6 @@
 """The page about a data set in a browser: clicked, filtered, paged, by keys, light and dark."""
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,22 +15,7 @@ api = pytest.importorskip("playwright.sync_api", reason="playwright is not insta
 
 Open = Callable[..., Any]
 MARKDOWN = Path(__file__).with_name("rendered.md").read_text(encoding="utf-8")
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MESSAGES = [{"role": "user", "content": "**Hi**"}, {"role": "assistant", "content": "1. one"}]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium: the system's, or playwright's own; without one the tests are skipped."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    with api.sync_playwright() as playwright:
-        if not found and not Path(playwright.chromium.executable_path).exists():
-            pytest.skip(
-                "no Chromium: install Debian's `chromium`, or `playwright install chromium`"
-            )
-        opened = playwright.chromium.launch(executable_path=found)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture
