@@ -3,9 +3,9 @@
     python -m benchmarks.training [--steps 8] [--rounds 3]
 
 The engines take turns, on one thread. Both get the same config, rows and reward; TRL is spared its
-gradient checkpointing. A step samples, judges and updates; the first and last of each run are not counted.
-The local engine learns only from groups whose rewards differ, so their share is set: all, a
-quarter, as where a model has learnt most of its tasks, and none, where only sampling is left.
+gradient checkpointing. A step samples, judges and updates; the first and last of each run are not
+counted. The local engine learns only from groups whose rewards differ, so their share is set: all,
+a quarter, as where a model has learnt most of its tasks, and none, where only sampling is left.
 """
 
 from __future__ import annotations

@@ -309,7 +309,9 @@ def _killed_workers_and_trainer(settings: TrainingConfig, run: Path) -> None:
         if step == 9:
             os.kill(process_of(run, "trainer"), signal.SIGKILL)
 
-    with pytest.raises(InfiniteRLError, match="^the trainer died after update 9 .*newest") as error:
+    with pytest.raises(
+        InfiniteRLError, match=f"^the trainer died after update 9 .* {run} resumes from step_8$"
+    ) as error:
         train(ROWS, digits, settings, resume=run, on_step=on_step)
     assert "\n" not in str(error.value)
     last = checkpoint.newest(run)
@@ -343,7 +345,10 @@ def _gone_head(settings: TrainingConfig, cluster: Any, monkeypatch: pytest.Monke
             (server,) = cluster.head_node.all_processes["gcs_server"]
             server.process.kill()
 
-    with pytest.raises(InfiniteRLError, match="^the Ray cluster at .* is gone: .* resume"):
+    with pytest.raises(
+        InfiniteRLError,
+        match="^the Ray cluster at .* is gone: .* has no checkpoint to resume from$",
+    ):
         train(ROWS, None, settings, on_step=kill)
     (run,) = Path(settings.out).iterdir()
     rewards = {each["reward"] for each in read_rollouts(run)}

@@ -1,7 +1,11 @@
 """The local engine: bitwise the same after an interruption, the staleness bound, bad input."""
 
 import json
+import os
 import re
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
@@ -14,16 +18,27 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from labelled import Tables, unlike
-from tiny_training import ROWS, config, curve, digits, killed_after, rollouts, run_of, weights
+from tiny_training import (
+    ROWS,
+    config,
+    curve,
+    digits,
+    events,
+    killed_after,
+    rollouts,
+    run_of,
+    weights,
+)
 
 from benchmarks.train_kill import killed
-from infinite_rl.errors import StoreError, UnknownName, UsageError
+from infinite_rl.errors import RunDied, Stopped, StoreError, UnknownName, UsageError
 from infinite_rl.training import TrainingConfig, train
 from infinite_rl.training.core import rollouts as core_rollouts
 from infinite_rl.training.core.optimizer import Diverged
 from infinite_rl.training.core.rollout_types import truncation_penalty
 from infinite_rl.training.core.sampling import Sampled
 from infinite_rl.training.runs import checkpoint
+from infinite_rl.training.runs.checkpoint import FINAL, ready
 from infinite_rl.training.runs.resuming import MAY_CHANGE, check_unchanged, resume_checkpoint
 from infinite_rl.training.runs.run_folder import RunFolder, read_config
 from infinite_rl.training.runs.run_log import EARLY_WARNING_STEPS, ZeroAdvantageMonitor
@@ -409,6 +424,81 @@ def test_an_interrupted_run_logs_what_it_resumes_from(
             train(ROWS, digits, settings, on_step=interrupt)
         (run,) = (tmp_path / str(at)).iterdir()
         assert str(run) in caplog.messages[-1] and caplog.messages[-1].endswith(message)
+
+
+# TRL logs a step, where this test asks, when it has decided on what comes after it.
+@pytest.mark.slow
+@pytest.mark.parametrize(("engine", "last"), [("local", 2), ("asyncio", 2), ("trl", 3)])
+def test_a_run_that_is_asked_to_stop_saves_its_step_and_says_how_to_resume(
+    model: Path, tmp_path: Path, engine: str, last: int
+) -> None:
+    if engine == "trl":
+        pytest.importorskip("trl")
+    stop = threading.Event()
+    settings = config(model, tmp_path, engine=engine, save_every=100, max_steps=4)
+
+    def ask(step: int, values: Mapping[str, Any]) -> None:
+        if step == 2:
+            stop.set()
+
+    with pytest.raises(Stopped) as stopped:
+        train(ROWS, digits, settings, on_step=ask, stop=stop)
+    (run,) = tmp_path.iterdir()
+    begun = f"stopped after step {last} of 4, which is saved: infinite-rl train grpo {run}"
+    assert str(stopped.value) == begun
+    assert [path.name for path in ready(run)] == [f"step_{last}"] and not (run / FINAL).exists()
+    end = train(ROWS, digits, settings, resume=run)
+    assert end.name == "step_4"
+    assert [event["step"] for event in events(end, "train")] == [1, 2, 3, 4]
+
+
+def test_a_step_that_memory_does_not_hold_names_the_limit_and_the_key(
+    model: Path, tmp_path: Path
+) -> None:
+    def too_much(rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[float]:
+        return [float(torch.empty(2**56, dtype=torch.uint8)[0]) for _ in texts]
+
+    message = "^the memory is too small.*: .*; use a smaller tokens_per_batch; .* has no checkpoint"
+    with pytest.raises(RunDied, match=message):
+        train(ROWS, too_much, config(model, tmp_path))
+
+
+_ON_FULL_DISK = """
+import sys
+from pathlib import Path
+from tiny_training import ROWS, config, digits
+from infinite_rl.training import train
+try:
+    train(ROWS, digits, config(Path(sys.argv[1]), Path(sys.argv[2])))
+    print("it ended")
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.slow
+def test_a_full_disk_says_so_and_names_the_checkpoint_before(model: Path, tmp_path: Path) -> None:
+    """A small file system in memory, where the kernel lets a user mount one of his own."""
+    out = tmp_path / "out"
+    out.mkdir()
+    mount = f"mount -t tmpfs -o size=900k none {out} && exec "
+    script = f"{mount} {sys.executable} -c '{_ON_FULL_DISK}' {model} {out}"
+    unshare = ["unshare", "-rm", "sh", "-c"]
+    try:
+        subprocess.run([*unshare, f"{mount} true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no file system can be mounted here")
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+    done = subprocess.run([*unshare, script], capture_output=True, text=True, env=environment)
+    assert re.search(
+        r"^DiskFull cannot write .*: No space left on device; infinite-rl train grpo .* resumes "
+        r"from step_\d$",
+        done.stdout.strip(),
+    ), done.stdout + done.stderr
 
 
 @pytest.mark.slow

@@ -38,10 +38,13 @@ def run(training: TrainingRun) -> Path:
         for step in range(training.done, config.max_steps):
             learner.seed_dropout(step)
             log.step(step + 1, algorithm.step(step, log.rollout))
-            if (step + 1) % config.save_every == 0 or step + 1 == config.max_steps:
+            stopping = training.stop.is_set() or step + 1 == config.max_steps
+            if stopping or (step + 1) % config.save_every == 0:
                 log.folder.sync()  # a power cut must not take lines of steps that are not redone
                 source = learner.save(log.folder.path, step + 1, algorithm=algorithm.state())
                 log.saved(source)
+            if stopping:
+                break
     assert source is not None  # the last step is always saved
     return source
 
