@@ -96,6 +96,8 @@ class TrainingConfig(Config):
     count_equal_groups  means of the loss count groups of equal rewards, as TRL's do
     clip_low        how far below 1 a probability ratio has a gradient; 0: as the loss has it
     clip_high       how far above 1 it has one; 0: as the loss has it
+    importance_sampling_cap  cap of the ratio of the policy to its sampler, by which tokens are
+                    weighted then (truncated importance sampling); 0: off; trl has its own
     kl_coef         weight of the KL divergence from the initial model
     kl_estimator    "k1", "k2" or "k3", the estimator of that divergence (trl: k3)
     max_staleness   steps by which the sampling policy may be older than the trained one
@@ -154,6 +156,7 @@ class TrainingConfig(Config):
     count_equal_groups: bool = False
     clip_low: Number = ranged(0.0, 0, 1)
     clip_high: Number = ranged(0.0, 0, 1000)
+    importance_sampling_cap: Number = ranged(0.0, 0, 1000)
     kl_coef: Number = ranged(0.0, 0, 1000)
     kl_estimator: Annotated[str, one_of(*KL_ESTIMATORS)] = "k3"
     max_staleness: int = ranged(0, 0, 1000)
