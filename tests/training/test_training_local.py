@@ -452,6 +452,27 @@ def test_a_run_that_is_asked_to_stop_saves_its_step_and_says_how_to_resume(
     assert [event["step"] for event in events(end, "train")] == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("algorithm", ["sft", "grpo"])
+def test_greedy_answers_are_logged_while_it_trains_and_change_nothing(
+    model: Path, tmp_path: Path, algorithm: str
+) -> None:
+    values = {"algorithm": algorithm, "max_steps": 2, "save_every": 2}
+    runs = []
+    for every in (0, 1):
+        settings = config(model, tmp_path / str(every), **values, generations_every=every)
+        runs.append(train(ROWS, digits, settings))
+    assert not events(runs[0], "generations")
+    first, second = events(runs[1], "generations")
+    assert (first["step"], second["step"], len(first["per_example"])) == (1, 2, 8)
+    for each, row in zip(first["per_example"], ROWS, strict=False):
+        assert (each["prompt"], each["reference"]) == (row["prompt"], row["answer"])
+        assert each["reward"]["reward"] == digits([row], [each["response"]])[0]
+    assert first["avg_token_entropy"] > 0
+    assert curve(runs[0]) == curve(runs[1])
+    one, other = map(weights, runs)
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
 def test_a_step_that_memory_does_not_hold_names_the_limit_and_the_key(
     model: Path, tmp_path: Path
 ) -> None:

@@ -118,6 +118,8 @@ class TrainingConfig(Config):
     checkpoint_uri  where checkpoints are published: s3://BUCKET/FOLDER/, or a folder
     trace_uri       where events and rollouts are published, at each checkpoint and at the end
     remove_local    remove local checkpoints once published, except the newest
+    generations_every  steps between two looks at the greedy answers to the first 8 rows, logged
+                    with their entropies and rewards as the event "generations"; 0: none (local)
     dtype           "float32", or "bfloat16" for computing; the weights stay float32
     device          "auto": a GPU if there is one; or "cpu", "cuda", "cuda:1", "mps"
     seed            seed of the run
@@ -177,6 +179,7 @@ class TrainingConfig(Config):
     checkpoint_uri: str = ""
     trace_uri: str = ""
     remove_local: bool = False
+    generations_every: int = ranged(0, 0)
     dtype: Annotated[str, one_of(*DTYPES)] = "float32"
     device: str = "auto"
     seed: int = ranged(42, 0, 2**32 - 1)
@@ -191,7 +194,8 @@ class TrainingConfig(Config):
             except UsageError as error:
                 name = f" ({each['name']!r})" if each.get("name") else ""
                 raise UsageError(f"datasets, number {number}{name}: {error}") from None
-        for keys, engines in ((_OF_RAY, ("ray",)), (_OF_SCALE, AT_SCALE)):
+        own = ((_OF_LOCAL, ("local",)), (_OF_RAY, ("ray",)), (_OF_SCALE, AT_SCALE))
+        for keys, engines in own:
             for key in keys if self.engine not in engines else ():
                 if getattr(self, key) != getattr(type(self), key):
                     raise UsageError(f"{key} is for the engine {' or '.join(engines)} alone")
@@ -244,6 +248,7 @@ class TrainingConfig(Config):
         return (self.prompts_per_sync or self.batch_size) // self.batch_size
 
 
+_OF_LOCAL = ("generations_every",)
 _OF_RAY = ("ray_address", "rollout_backend", "rollout_gpus")
 _OF_SCALE = (
     "rollout_workers", "reward_workers", "worker_timeout", "prompts_per_sync", "num_iterations",
