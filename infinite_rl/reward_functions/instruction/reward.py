@@ -48,8 +48,8 @@ class InstructionRewardFunction(RewardFunction):
     With `loose`, an instruction counts as followed if any of IFEval's eight variants of the text
     follows it: with and without its first and its last line, each with and without asterisks.
 
-    With the `convention` "published", the language of a text is that of `langdetect`, as in IFEval's
-    own checker, in the case that the text has: ours is more lenient with short and upper-case ones.
+    With the `convention` "published", a text's language is that of `langdetect`, in the case that
+    the text has, as in IFEval's own checker: ours is more lenient with short and upper-case texts.
     """
 
     name = "instruction"
