@@ -4,6 +4,7 @@ Prompts are token ids (`TokensPrompt`). Checked with vLLM 0.32 on a CPU.
 """
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from .errors import UsageError, reason_of
@@ -12,7 +13,7 @@ from .errors import UsageError, reason_of
 def load(model: str, **options: Any) -> Any:
     """The `LLM` of a model. Raises UsageError if vLLM is not installed or cannot load it."""
     vllm = _library()
-    if vllm.platforms.current_platform.is_cpu():
+    if import_module("vllm.platforms").current_platform.is_cpu():
         # Else it may cut a prompt in two, and then sets back the random numbers of a request with a
         # seed, which a CPU's generator cannot do.
         options = {"enable_chunked_prefill": False, **options}

@@ -65,6 +65,7 @@ def install(monkeypatch: pytest.MonkeyPatch, kind: type[LLM]) -> None:
     module = ModuleType("vllm")
     module.LLM, module.SamplingParams = kind, SamplingParams  # type: ignore[attr-defined]
     platform = SimpleNamespace(is_cpu=lambda: False)
-    module.platforms = SimpleNamespace(current_platform=platform)  # type: ignore[attr-defined]
+    platforms = SimpleNamespace(current_platform=platform)
     monkeypatch.setitem(sys.modules, "vllm", module)
+    monkeypatch.setitem(sys.modules, "vllm.platforms", platforms)
     MADE.clear()
