@@ -534,3 +534,12 @@ def test_kills_at_random_moments_change_no_step_no_answer_and_no_weight(name: st
     found = killed(name, kills=2, steps=28)
     assert found.kills == 2
     assert found.faults == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("steps", [1, 2])
+def test_the_benchmark_counts_as_few_steps_as_it_is_told(tmp_path: Path, steps: int) -> None:
+    from benchmarks.training import make, rate
+
+    make(tmp_path / "model")
+    assert rate("local", str(tmp_path), 4, 1.0, steps) > 0

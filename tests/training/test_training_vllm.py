@@ -19,6 +19,7 @@ from fake_vllm import MADE, SamplingParams
 from safetensors.torch import load_file
 from tiny_training import ROWS, config, digits
 
+from infinite_rl import vllm_library
 from infinite_rl.errors import InfiniteRLError, UsageError
 from infinite_rl.training.core.rollout_types import PromptRequest
 from infinite_rl.training.engines.role_workers import RoleSpec
@@ -113,6 +114,8 @@ def test_errors_of_vllm_are_one_line(
     refused.symlink_to(model)
     with pytest.raises(UsageError, match="refused: this architecture is not supported$"):
         worker(refused, tmp_path)
+    with pytest.raises(UsageError, match="it has no config.json$"):
+        vllm_library.load(str(tmp_path))
     monkeypatch.setitem(sys.modules, "vllm", None)
     with pytest.raises(UsageError, match="pip install vllm"):
         worker(model, tmp_path)
