@@ -12,7 +12,6 @@ The same call resumes at the part that was interrupted.
 """
 
 import json
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -26,7 +25,8 @@ from ..dataset.tokens import normalized_text
 from ..errors import StoreError, UsageError
 from ..estimators import Interval, bootstrap
 from ..files.atomic import write_text
-from ..manifest import environment_info, write_manifest
+from ..manifest import environment_info
+from ..redact import redact
 from ..training import TrainingConfig, train
 from ..training.core.mixed import rows_of
 from ..training.runs import checkpoint, machine
@@ -183,7 +183,8 @@ def _write_manifest(
     parts = {name: str(out / name) for name in (ROWS, BEFORE, RUNS, AFTER)}
     configs = {"training": config.values(), "evaluation": evaluation.values()}
     versions = environment_info("torch", "transformers", "trl", "vllm")
-    write_manifest(out, {"command": shlex.join(command), "parts": parts, **configs, **versions})
+    manifest = redact({"command": list(command), "parts": parts, **configs, **versions})
+    write_text(out / MANIFEST, json.dumps(manifest, indent=2) + "\n")
 
 
 def _write(comparisons: Sequence[Comparison], last: Path, out: Path) -> None:
