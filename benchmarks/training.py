@@ -3,9 +3,9 @@
     python -m benchmarks.training [--steps 8] [--rounds 3]
 
 The engines take turns, on one thread. Both get the same config, rows and reward; TRL is spared its
-gradient checkpointing. A step samples, judges and updates; the first of each run is not counted.
-The local engine learns only from groups whose rewards differ, so their share is set: all, a
-quarter, as where a model has learnt most of its tasks, and none, where only sampling is left.
+gradient checkpointing. A step samples, judges and updates; the first and last of each run are not
+counted. The local engine learns only from groups whose rewards differ, so their share is set: all,
+a quarter, as where a model has learnt most of its tasks, and none, where only sampling is left.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {"local": {}, "trl": {"gradient_check
 def main() -> None:
     """Print a table with the ratio of the medians."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--steps", type=int, default=8, help="updates a run (default %(default)s)")
+    parser.add_argument(
+        "--steps", type=int, default=8, help="updates counted in a run (default %(default)s)"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="runs of each (default %(default)s)")
     args = parser.parse_args()
     quieten()
@@ -91,7 +93,7 @@ def make(folder: Path) -> int:
 
 
 def rate(engine: str, folder: str, tokens: int, share: float, steps: int) -> float:
-    """Completions a CPU second of one short run, its first step not counted."""
+    """Completions a CPU second of one short run."""
     config = TrainingConfig(
         model=str(Path(folder) / "model"),
         engine=engine,
@@ -99,7 +101,7 @@ def rate(engine: str, folder: str, tokens: int, share: float, steps: int) -> flo
         out=str(Path(folder) / "runs"),
         prompt_template="plain",
         device="cpu",
-        max_steps=steps,
+        max_steps=steps + 2,  # neither the first nor the last is counted
         batch_size=PROMPTS,
         group_size=GROUP,
         max_new_tokens=tokens,
@@ -107,7 +109,7 @@ def rate(engine: str, folder: str, tokens: int, share: float, steps: int) -> flo
         tokens_per_batch=100_000,
         learning_rate=1e-4,
         loss="grpo",
-        save_every=steps,
+        save_every=steps + 2,
     )
     rows = [
         {"id": str(n), "type": "math", "prompt": f"{n * n} + {n} = ?", "answer": str(n * n + n)}
@@ -121,7 +123,8 @@ def rate(engine: str, folder: str, tokens: int, share: float, steps: int) -> flo
 
     moments: list[float] = []
     train(rows, reward, config, on_step=lambda *_: moments.append(time.process_time()))
-    # The last step has its checkpoint to save, which one engine does before it tells of the step.
+    # The last step is not counted: it has its checkpoint to save, which one engine does before it
+    # tells of the step.
     seconds = [after - before for before, after in pairwise(moments[:-1])]
     return PROMPTS * GROUP / (sum(seconds) / len(seconds))
 

@@ -179,6 +179,10 @@ class ProviderUnavailable(ProviderError):
         self.rate_limit = rate_limit
 
 
+class RunDied(InfiniteRLError):
+    """A part of a training run died that it cannot replace; its checkpoints stay."""
+
+
 class Stopped(ProviderUnavailable):
     """The caller asked to stop: the provider may be well."""
 

@@ -1,10 +1,11 @@
-"""vLLM in this process, for evaluation and for rollout workers.
+"""vLLM in this process, for evaluation and for rollout workers: `LLM`, `SamplingParams`.
 
-Written against vLLM's documentation: `LLM` and its `generate` (docs.vllm.ai, "Offline Inference"),
-`SamplingParams`, and prompts of token ids (`TokensPrompt`).
+Prompts are token ids (`TokensPrompt`). Checked with vLLM 0.32 on a CPU.
 """
 
 from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from .errors import UsageError, reason_of
@@ -13,6 +14,13 @@ from .errors import UsageError, reason_of
 def load(model: str, **options: Any) -> Any:
     """The `LLM` of a model. Raises UsageError if vLLM is not installed or cannot load it."""
     vllm = _library()
+    folder = Path(model)
+    if folder.is_dir() and not (folder / "config.json").is_file():
+        raise UsageError(f"vLLM cannot load {model}: it has no config.json")
+    if import_module("vllm.platforms").current_platform.is_cpu():
+        # Else it may cut a prompt in two, and then sets back the random numbers of a request with a
+        # seed, which a CPU's generator cannot do.
+        options = {"enable_chunked_prefill": False, **options}
     try:
         return vllm.LLM(model=model, **options)
     except (OSError, ValueError, TypeError, RuntimeError) as error:

@@ -65,6 +65,8 @@ VERBS: Mapping[str, Row] = {
         "sft": ("supervised fine-tuning on the rows' responses", "train:Sft"),
         "grpo": ("sample completions and learn from their rewards", "train:Grpo"),
         "demo": ("SFT on partly wrong labels, then GRPO, in minutes", "train:Demo"),
+        "recipe": ("prepare rows, evaluate, train, evaluate, compare", "train:Recipe"),
+        "tiny-model": ("make a tiny model and rows: recipes offline", "train:TinyModel"),
         "timeline": ("show where the time of a run went", "train:Timeline"),
     }),
     "evaluate": ("evaluate a model: pass@k with intervals, format errors", "evaluate:Evaluate"),

@@ -80,7 +80,7 @@ class Evaluate(Verb, EvaluationConfig):
                 else:
                     from ..evaluation.run import evaluate
 
-                    _report(emit, config.out, evaluate(config, stop=stop, on_answer=count))
+                    _report(emit, config, evaluate(config, stop=stop, on_answer=count))
             except InfiniteRLError as error:
                 if not stop.is_set():
                     raise
@@ -106,7 +106,7 @@ class Evaluate(Verb, EvaluationConfig):
                 print(plain(line), flush=True)
 
 
-def _report(emit: Emit, out: str, scores: Mapping[str, Score]) -> None:
+def _report(emit: Emit, config: EvaluationConfig, scores: Mapping[str, Score]) -> None:
     from ..evaluation.summary import MARKDOWN, notes, table
 
     rows = table(scores)
@@ -115,5 +115,5 @@ def _report(emit: Emit, out: str, scores: Mapping[str, Score]) -> None:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
-    lines = [*map(plain, [*lines, *notes(scores)])]
-    emit({"scores": scores, "out": out}, *lines, f"in {out}/{MARKDOWN}")
+    lines = [*map(plain, [*lines, *notes(scores, config.convention)])]
+    emit({"scores": scores, "out": config.out}, *lines, f"in {config.out}/{MARKDOWN}")

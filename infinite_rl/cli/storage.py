@@ -1,30 +1,37 @@
 """`infinite-rl storage`: files from and to S3 and the hub."""
 
 from ..config import FilePath
+from ..errors import UsageError
 from .terminal import DONE, Emit, counting
 from .verb import Verb
 
 
 class Fetch(Verb):
     """Download what URI names to the cache and print its path: s3://BUCKET/KEY,
-    s3://BUCKET/FOLDER/ (as `storage publish` wrote it), hf:NAME[:CONFIG]:SPLIT or
+    s3://BUCKET/FOLDER (as `storage publish` wrote it), hf:NAME[:CONFIG]:SPLIT or
     hf-model:NAME[@REVISION]. The same version is not downloaded twice. boto3's own settings apply
     (AWS_PROFILE, AWS_ENDPOINT_URL, ...).
 
     uri  what to download
+    out  a new file or folder that it is copied to (default: it stays in the cache)
 
-    Example: infinite-rl storage fetch s3://bucket/checkpoints/job/run_final/.
+    Example: infinite-rl storage fetch s3://bucket/checkpoints/job/run_final -o model.
     """
 
     positional = ("uri",)
 
     uri: str
+    out: FilePath | None = None
 
     def run(self, emit: Emit) -> int:
-        from ..storage import Transfer, fetch
+        from ..storage import Transfer, copy_to, fetch
 
+        if self.out and self.out.exists():
+            raise UsageError(f"{self.out} is there already: name a new file or folder")
         with counting("MB fetched") as count:
             path = fetch(self.uri, Transfer(on_progress=lambda done, _: count(done // 10**6)))
+        if self.out:
+            path = copy_to(path, self.out)
         emit({"uri": self.uri, "path": path}, str(path))
         return DONE
 

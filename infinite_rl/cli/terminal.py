@@ -220,20 +220,23 @@ def counted(items: Iterable[T], count: Callable[[int], None]) -> Iterator[T]:
 
 
 @contextmanager
-def stop_on_signals() -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C or SIGTERM sets; the second interrupts at once."""
+def stop_on_signals(
+    *signals: signal.Signals, what: str = "calls under way are waited for and kept"
+) -> Iterator[threading.Event]:
+    """An event that the first Ctrl-C or SIGTERM sets; the second interrupts at once.
+
+    `signals` may be one of both alone; `what` says what is done before the end.
+    """
     stop = threading.Event()
 
     def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 -- signal's own form
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        print(
-            "stopping: calls under way are waited for and kept; once more to quit at once",
-            file=sys.stderr,
-        )
+        print(f"stopping: {what}; once more to quit at once", file=sys.stderr)
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    both = signals or (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, handle) for number in both}
     try:
         yield stop
     finally:

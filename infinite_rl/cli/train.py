@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..config import FilePath
-from ..errors import UsageError
+from ..config import FilePath, ranged
+from ..errors import Stopped, UsageError, import_extra
 from ..training.runs.config import TrainingConfig
-from .terminal import DONE, Emit, hide_hugging_face_progress, one_line, plain, show_logs
+from .terminal import (
+    DONE,
+    INTERRUPTED,
+    Emit,
+    hide_hugging_face_progress,
+    one_line,
+    plain,
+    show_logs,
+    stop_on_signals,
+)
 from .verb import Verb
 
 _VERSIONS = 20  # lines of the table of prompts by version
@@ -58,11 +71,14 @@ class _Train(Verb, TrainingConfig):
         config = self.part(TrainingConfig)
         start = newest(self.resume) if self.resume else None
         hide_hugging_face_progress()
-        with ExitStack() as shown:
-            on_step = _display(shown, config.max_steps, step_of(start) if start else 0)
-            checkpoint = train(
-                None, None, config, resume=self.resume, command=emit.argv, on_step=on_step
-            )
+        options = {"resume": self.resume, "command": emit.argv}
+        try:
+            with ExitStack() as shown, _stop_on_sigterm() as stop:
+                on_step = _display(shown, config.max_steps, step_of(start) if start else 0)
+                checkpoint = train(None, None, config, **options, on_step=on_step, stop=stop)
+        except Stopped as error:
+            print(plain(str(error)), file=sys.stderr)
+            return INTERRUPTED
         run = checkpoint.parent.parent
         values = {"algorithm": algorithm, "run": run, "checkpoint": checkpoint}
         emit(values, f"trained: {plain(str(checkpoint))}")
@@ -86,6 +102,11 @@ class Grpo(_Train):
 
     Example: infinite-rl train grpo config.yaml --max_steps 500.
     """
+
+
+def _stop_on_sigterm() -> AbstractContextManager[threading.Event]:
+    """SIGTERM, as clusters send it, is no haste: the step is finished and saved."""
+    return stop_on_signals(signal.SIGTERM, what="a checkpoint is saved after this step")
 
 
 def _display(shown: ExitStack, steps: int, start: int) -> Callable[[int, Mapping[str, Any]], None]:
@@ -156,6 +177,95 @@ class Demo(Verb):
         values = {"rows": count, "wrong_labels": result.wrong_labels, "after": after}
         paths = {"checkpoints": result.checkpoints, "out": self.out}
         emit({**values, **paths, "seconds": seconds}, *lines)
+        return DONE
+
+
+class TinyModel(Verb):
+    """Make a tiny model that takes any prompt, and tiny rows of GSM8K, MATH, MBPP, HumanEval and
+    IFEval: each recipe in configs/ then runs offline on a CPU. It has learnt the form of an answer
+    from some of the rows, and finds a few; it tests a recipe, and is no model to use.
+
+    out    folder of the model; its rows are in rows/, the test items in benchmarks/
+    steps  steps of SFT on the rows; 0 leaves the weights random
+    seed   seed of everything random
+
+    Example: infinite-rl train tiny-model -o artifacts/tiny.
+    """
+
+    out: FilePath = Path("artifacts/tiny")
+    steps: int = ranged(150, 0, 10_000)
+    seed: int = 42
+
+    def run(self, emit: Emit) -> int:
+        hide_hugging_face_progress()
+        import_extra("torch", "a model needs", "train")
+        from ..training.runs.tiny import make_tiny
+
+        counts = make_tiny(self.out, steps=self.steps, seed=self.seed)
+        lines = [f"{count} rows: {plain(str(self.out / name))}" for name, count in counts.items()]
+        emit({"out": self.out, "rows": counts}, *lines, f"model: {plain(str(self.out))}")
+        return DONE
+
+
+class Recipe(_Train):
+    """Run a recipe from end to end: prepare its rows, evaluate its model, train it, evaluate the
+    last checkpoint on the same items, and compare both. CONFIG is that of the training. Rows that
+    have the prompt of a test item are left out. Run it again after an interruption to resume.
+
+    evaluation  config of the evaluation before and after, such as configs/eval/gsm8k.yaml
+    tiny        a tiny model and tiny rows in place of the config's: offline, minutes on a CPU
+    out         folder of everything: rows, both evaluations, the run, the comparison, the locks
+
+    Example: infinite-rl train recipe configs/train/gsm8k_grpo.yaml --evaluation
+    configs/eval/gsm8k.yaml --tiny -o artifacts/recipe.
+    """
+
+    hidden = ("algorithm", "resume")
+
+    evaluation: FilePath
+    tiny: bool = False
+    out: str = "artifacts/recipe"
+
+    @classmethod
+    def load(cls, flags: Mapping[str, Any], file: Path | None) -> Recipe:
+        """The configs of both files; with --tiny their model, rows and sizes are others."""
+        if file is None:
+            raise UsageError("CONFIG is missing: the YAML file of a training")
+        return cls.read(file, flags)
+
+    def run(self, emit: Emit) -> int:
+        from ..config import read_yaml
+        from ..evaluation.config import EvaluationConfig
+        from ..evaluation.recipe import HEAD, MODEL, TABLE, run_recipe, tiny_configs
+
+        show_logs()
+        hide_hugging_face_progress()
+        out, config = Path(self.out), self.part(TrainingConfig)
+        evaluation: Mapping[str, Any] = read_yaml(self.evaluation)
+        if self.tiny:
+            torch = import_extra("torch", "a model needs", "train")
+            from ..training.runs.tiny import ITEMS, make_tiny
+
+            torch.set_num_threads(1)  # at this size more are slower
+            if not (out / MODEL / ITEMS).is_dir():
+                print(f"tiny model: {plain(str(out / MODEL))}", file=sys.stderr)
+                make_tiny(out / MODEL, seed=self.seed)
+            values, evaluation = tiny_configs(config.values(), evaluation, out / MODEL)
+            config = TrainingConfig.of(values)
+        with ExitStack() as shown:
+            comparisons = run_recipe(
+                config,
+                EvaluationConfig.of({**evaluation, "model": config.model}),
+                out,
+                command=emit.argv,
+                on_phase=lambda line: print(plain(line), file=sys.stderr),
+                on_step=_display(shown, config.max_steps, 0),
+            )
+        rows = [HEAD, *(each.cells() for each in comparisons)]
+        widths = [max(len(row[index]) for row in rows) for index in range(len(HEAD))]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        values = {"comparison": [asdict(each) for each in comparisons], "out": out}
+        emit(values, *map(plain, lines), f"in {plain(str(out / TABLE))}")
         return DONE
 
 

@@ -55,7 +55,8 @@ class Judging:
     `completion` and `answer` name columns. An exported row, of any trainer format, is judged
     against its ground truth, unless `answer` names another column. `type` is a reward's name, and
     `language` that of the code, for all rows; if "", those of each row. `timeout` is in seconds.
-    `first_failure` and `time_factor` are those of the coding reward.
+    `first_failure` and `time_factor` are those of the coding reward, `convention` is that of the
+    instruction reward.
 
     Raises:
         UsageError: the timeout is not positive.
@@ -68,6 +69,7 @@ class Judging:
     timeout: float = 5.0
     first_failure: bool = False
     time_factor: float | None = None
+    convention: str = "own"
 
     def __post_init__(self) -> None:
         if not (self.timeout > 0 and math.isfinite(self.timeout)):
@@ -255,7 +257,7 @@ def job_of(
         fault = f"there is nothing in {judging.completion!r}"
     elif not isinstance(completion, str):
         fault = f"{judging.completion!r} holds {type(completion).__name__}, not text"
-    how = [judging.timeout, judging.first_failure, judging.time_factor]
+    how = [judging.timeout, judging.first_failure, judging.time_factor, judging.convention]
     return {"sample": sample, "completion": completion, "how": how, "fault": fault}
 
 
@@ -266,8 +268,10 @@ def judge_job(job: Job) -> Row:
 
 
 @lru_cache(maxsize=16)
-def _reward(name: str, timeout: float, first_failure: bool, factor: float | None) -> RewardFunction:
-    options = {"first_failure": first_failure, "time_factor": factor}
+def _reward(
+    name: str, timeout: float, first_failure: bool, factor: float | None, convention: str
+) -> RewardFunction:
+    options = {"first_failure": first_failure, "time_factor": factor, "convention": convention}
     return new_reward(name, timeout, options)
 
 

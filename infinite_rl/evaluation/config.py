@@ -40,6 +40,7 @@ class EvaluationConfig(Config):
     max_model_len   maximum tokens of prompt plus completion; 0: from the model's configuration
     threads         concurrent requests (server)
     shards          number of processes that share the items
+    convention      how IFEval judges a language: "own", or "published" as its authors' checker does
     timeout         time limit in seconds of one program run or one comparison
     include_path    directory of custom lm_eval tasks
     unsafe_code     let lm_eval execute the model's programs on this machine without a sandbox
@@ -73,6 +74,7 @@ class EvaluationConfig(Config):
     max_model_len: int = ranged(0, 0)
     threads: int = ranged(8, 1, 1024)
     shards: int = ranged(1, 1, 1024)
+    convention: Annotated[str, one_of("own", "published")] = "own"
     timeout: Number = ranged(5.0, 1e-3, 86_400)
     include_path: str = ""
     unsafe_code: bool = False

@@ -221,7 +221,8 @@ def answer_shard(
 
 def judged(run: TaskRun) -> Score:
     """Judge all answers of a task into its records; write and return the score."""
-    path, judging = run.folder / RECORDS, Judging("completion", timeout=run.config.timeout)
+    own = {"timeout": run.config.timeout, "convention": run.config.convention}
+    path, judging = run.folder / RECORDS, Judging("completion", **own)
     score_file(_Records(run, CompletionIndex(run.folder)), path, judging, overwrite=True)
     score = score_of(rows.read(path), run.config.samples)
     score.write(run.folder / SCORE)

@@ -22,7 +22,7 @@ from ..errors import StoreError, store_errors
 from .atomic import atomic_file
 
 T = TypeVar("T")
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _BUFFER = 2**20  # bytes; with a smaller one, reading a long file takes twice as long
 
 
@@ -82,7 +82,7 @@ class AppendOnlyFile:
                 self._file.truncate(start)
                 raise
         except OSError as error:
-            kind = DiskFull if error.errno in _NO_SPACE else StoreError
+            kind = DiskFull if error.errno in NO_SPACE else StoreError
             message = f"cannot write {self.path}: {error.strerror}; {self.recovery_hint}"
             raise kind(message) from None
         return start

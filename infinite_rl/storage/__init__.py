@@ -22,17 +22,19 @@ as published.
     marker.py     the marker
 """
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import UsageError, store_errors
+from ..files.atomic import atomic_folder
 from . import hub, local, s3
 from .marker import MARKER, Published
 from .transfer import Transfer
 
-__all__ = ["MARKER", "Published", "Transfer", "fetch", "list_published", "publish"]
+__all__ = ["MARKER", "Published", "Transfer", "copy_to", "fetch", "list_published", "publish"]
 
 
 def fetch(uri: str | Path, transfer: Transfer | None = None) -> Path:
@@ -82,6 +84,19 @@ def list_published(uri: str | Path) -> list[Published]:
     if (listing := _scheme(uri).list_published) is None:
         raise UsageError(f"{uri} cannot be listed: use a folder or s3://BUCKET/FOLDER/")
     return sorted(listing(str(uri)), key=lambda each: each.uri)
+
+
+def copy_to(path: Path, target: Path) -> Path:
+    """Copy a file or a folder to a new path, whole or not at all.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    with store_errors(f"cannot write {target}"):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_folder(target) as draft:  # of a file, too: it is renamed when it is whole
+            (shutil.copytree if path.is_dir() else shutil.copyfile)(path, draft)
+    return target
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ class S3Uri:
 
 
 def fetch(uri: str, transfer: Transfer) -> Path:
-    """Fetch an object, or a whole folder if `uri` ends with "/": see `storage.fetch`."""
+    """Fetch an object or a folder, whether its "/" is there or not: see `storage.fetch`."""
     source = S3Uri.parse(uri)
     name = PurePosixPath(source.key).name or (source.bucket if source.is_folder else "")
     if name in ("", ".", "..") or "\0" in name:
@@ -83,6 +83,8 @@ def fetch(uri: str, transfer: Transfer) -> Path:
         client = new_boto3_session("S3 needs").client("s3")
         if not source.is_folder:
             head = _head(client, source)
+            if head is None:
+                return fetch(str(source.as_folder), transfer)
             entry = Entry(head["ContentLength"], "", head["ETag"])
             path = transfer.cache_path(str(source), entry.etag, name)
             return cached(
@@ -100,12 +102,12 @@ def fetch(uri: str, transfer: Transfer) -> Path:
 
 
 def _head(client: Any, uri: S3Uri) -> Any:
-    """The HEAD of an object. Raises UsageError if the key is that of a folder."""
+    """The HEAD of an object; None if the key is that of a folder."""
     try:
         return client.head_object(**uri.args)
     except client.exceptions.ClientError as error:
         if _status(error) == 404 and _folder_exists(client, uri.as_folder):
-            raise UsageError(f"{uri} is no object, but a folder: {uri.as_folder}") from None
+            return None
         raise
 
 

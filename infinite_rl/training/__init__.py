@@ -10,6 +10,7 @@ Torch is loaded with an engine, not with this package.
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..adapters.scorer import Scorer
 from ..dataset.rows import Source, read
-from ..errors import UsageError, look_up
+from ..errors import Stopped, UsageError, look_up
 from .core.mixed import rows_of
 from .runs import checkpoint, tracking
 from .runs.config import ENGINES, TrainingConfig
@@ -41,6 +42,7 @@ def train(
     resume: str | Path | None = None,
     command: Sequence[str] = (),
     on_step: Callable[[int, Mapping[str, Any]], None] | None = None,
+    stop: threading.Event | None = None,
 ) -> Path:
     """Train the config's model on rows, in a new run directory; returns the last checkpoint.
 
@@ -49,9 +51,11 @@ def train(
     rows and completions that returns a number for each, or None without a verdict; None stands for
     a `Scorer` with the config's `reward` as keywords. SFT ignores it. `resume` is the directory of
     a run to resume from its newest checkpoint; `command` is kept in the run's manifest. `on_step`
-    is called after each update with its number, from 1, and its metrics.
+    is called after each update with its number, from 1, and its metrics. When `stop` is set, the
+    run saves a checkpoint after the current step, and ends.
 
     Raises:
+        Stopped: `stop` was set; the message says how to resume.
         UsageError: an invalid config, row, model or reward, or a package is not installed.
         StoreError: the run's directory is not writable.
         Diverged: a gradient was not finite.
@@ -77,7 +81,13 @@ def train(
     else:
         checks = isinstance(reward, Scorer) and config.algorithm == "grpo"
         samples = rows_of(config, reward if checks else None)  # type: ignore[arg-type]
-    last: Path = engine.run(TrainingRun(samples, reward, config, source, command, step_done))
+    stop = stop or threading.Event()
+    training = TrainingRun(samples, reward, config, source, command, step_done, stop)
+    last: Path = engine.run(training)
+    step = checkpoint.step_of(last)
+    if stop.is_set() and step < config.max_steps:
+        resumes = f"infinite-rl train {config.algorithm} {last.parent.parent}"
+        raise Stopped(f"stopped after step {step} of {config.max_steps}, which is saved: {resumes}")
     monitor.end()
     return _finish(last)
 

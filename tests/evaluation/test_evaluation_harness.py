@@ -133,6 +133,43 @@ def test_it_really_runs_on_a_model_and_a_task_of_this_machine(
         harness.run_harness(config(model=str(model), out=str(tmp_path / "b")))
 
 
+@pytest.mark.slow
+def test_lm_evals_own_gsm8k_runs_by_its_recipe_on_local_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task is lm_eval's, with its prompts, filters and metrics; its rows are on this disk."""
+    lm_eval = pytest.importorskip("lm_eval")
+    pytest.importorskip("torch")
+    import yaml
+
+    from infinite_rl.training.runs.tiny import ITEMS, make_items, make_tiny
+
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    make_tiny(tmp_path / "model", steps=0)
+    files = {"test": str(tmp_path / "model" / ITEMS / "gsm8k.jsonl")}
+    files["train"] = str(tmp_path / "train.jsonl")
+    rows.write(make_items("gsm8k", 20, test=False, seed=1), tmp_path / "train.jsonl")
+    published = Path(lm_eval.__file__).parent / "tasks" / "gsm8k" / "gsm8k.yaml"
+    task = yaml.safe_load(published.read_text(encoding="utf-8"))
+    del task["dataset_name"]
+    local = {"task": "gsm8k_local", "dataset_path": "json", "dataset_kwargs": {"data_files": files}}
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks" / "gsm8k_local.yaml").write_text(yaml.safe_dump({**task, **local}))
+    words = ["evaluate", str(CONFIGS[0].with_name("lm_eval_gsm8k_4shot.yaml"))]
+    words += ["--model", str(tmp_path / "model"), "--backend", "transformers"]
+    words += ["--dtype", "float32", "--device", "cpu", "--tasks", "gsm8k_local"]
+    words += ["--include_path", str(tmp_path / "tasks"), "--limit", "4", "--max_new_tokens", "8"]
+    assert cli.main([*words, "--max_model_len", "0", "-o", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    lines = [line for line in harness.read_lines(tmp_path / "out") if line.task == "gsm8k_local"]
+    assert {line.metric for line in lines} == {
+        "exact_match,strict-match", "exact_match,flexible-extract"
+    }  # fmt: skip
+    assert {(line.items, line.few_shot, line.max_tokens) for line in lines} == {(4, 4, 8)}
+    assert "--num_fewshot 4" in shown
+
+
 def test_a_wrong_tokenizer_shows_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     monkeypatch.setattr(harness, "find_spec", lambda name: name)

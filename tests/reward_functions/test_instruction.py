@@ -240,3 +240,28 @@ def test_every_instruction_on_language_judges_sentences_and_lets_short_lists_pas
             assert asked != "en" or each.follows(names), row["key"]
             assert not each.follows("123 🙂")
     assert [judged[name] for name in LANGUAGE] == [31, 25, 39]
+
+
+def test_the_published_convention_judges_a_language_as_ifevals_own_checker_does() -> None:
+    """A short and an upper-case text that ours takes for English, and langdetect does not."""
+    langdetect = pytest.importorskip("langdetect")
+    langdetect.DetectorFactory.seed = 0
+    own, published = InstructionRewardFunction(), InstructionRewardFunction(convention="published")
+    texts = ["ANNA, PAUL", "OK", "123 !!", "this is an english sentence about the weather today."]
+    differ = 0
+    for name, case in (("english_capital", str.upper), ("english_lowercase", str.lower)):
+        answer = json.dumps([{"instruction_id": f"change_case:{name}", "kwargs": {}}])
+        for text in map(case, texts):
+            try:
+                right = langdetect.detect(text) == "en"
+            except langdetect.LangDetectException:
+                right = True
+            found = published.compute_reward(text, answer).status
+            cased = text.isupper() if case is str.upper else text.islower()
+            assert (found == "passed") == (cased and right), text
+            differ += found != own.compute_reward(text, answer).status
+    assert differ
+    commas = json.dumps([{"instruction_id": "punctuation:no_comma", "kwargs": {}}])
+    assert published.compute_reward("a, b", commas).status == "failed"
+    with pytest.raises(UnknownName, match="convention"):
+        InstructionRewardFunction(convention="theirs")

@@ -84,8 +84,22 @@ def test_a_folder_comes_back_as_it_was(client: Any, folder: Path, tmp_path: Path
     assert fetch(URI) == path
     (path / "config.json").unlink()  # the cache was damaged
     assert files(fetch(URI)) == FILES and fetch(URI) == path
-    with pytest.raises(UsageError, match=f"s3://models/tiny is no object, but a folder: {URI}"):
-        fetch("s3://models/tiny")
+    assert fetch("s3://models/tiny") == path, "as it was given to publish"
+
+
+def test_what_is_fetched_may_be_copied_to_a_new_place(
+    client: Any, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    publish(folder, "s3://models/tiny")
+    out = tmp_path / "new" / "model"
+    words = ["storage", "fetch", "s3://models/tiny", "-o", str(out)]
+    assert cli.main(words) == 0 and files(out) == FILES
+    assert capsys.readouterr().out.strip().endswith(str(out))
+    assert cli.main(words) == 2 and "is there already" in capsys.readouterr().err
+    assert (
+        cli.main(["storage", "fetch", f"{URI}config.json", "-o", str(tmp_path / "one.json")]) == 0
+    )
+    assert (tmp_path / "one.json").read_bytes() == FILES["config.json"]
 
 
 def test_a_folder_of_this_machine_is_published_as_well(folder: Path, tmp_path: Path) -> None:

@@ -33,7 +33,6 @@ class LLM:
     max_model_len: int | None = None
     seed: int = 0
     logprobs_mode: str = "raw_logprobs"
-    worker_extension_cls: str = ""
     calls: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -65,5 +64,8 @@ def install(monkeypatch: pytest.MonkeyPatch, kind: type[LLM]) -> None:
     """Have `import vllm` find it."""
     module = ModuleType("vllm")
     module.LLM, module.SamplingParams = kind, SamplingParams  # type: ignore[attr-defined]
+    platform = SimpleNamespace(is_cpu=lambda: False)
+    platforms = SimpleNamespace(current_platform=platform)
     monkeypatch.setitem(sys.modules, "vllm", module)
+    monkeypatch.setitem(sys.modules, "vllm.platforms", platforms)
     MADE.clear()

@@ -33,7 +33,7 @@ from tiny_training import (
     weights,
 )
 
-from infinite_rl.errors import InfiniteRLError, UsageError
+from infinite_rl.errors import InfiniteRLError, RunDied, UsageError
 from infinite_rl.training import TrainingConfig, train
 from infinite_rl.training.core.learner import load_model
 from infinite_rl.training.engines.async_controller import OUTCOMES
@@ -281,6 +281,30 @@ def test_whatever_dies_on_ray_nothing_is_trained_on_twice(
         _gone_head(in_threads(tmp_path / "head", **own | {"max_steps": 1000}), cluster, monkeypatch)
 
 
+@pytest.mark.slow
+def test_a_node_that_dies_and_is_not_replaced_ends_the_run_with_our_line(
+    in_threads: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("ray")
+    from ray_nodes import nodes
+
+    from infinite_rl.training.engines import ray_engine
+
+    monkeypatch.setattr(ray_engine, "_ROOM_S", 3.0)
+    with nodes(1, 2) as cluster:
+        (other,) = cluster.worker_nodes
+
+        def remove_node(step: int, values: Mapping[str, Any]) -> None:
+            if step == 3:
+                cluster.remove_node(other, allow_graceful=False)
+
+        values = {"engine": "ray", "ray_address": cluster.address, "max_staleness": 1}
+        settings = in_threads(tmp_path, **values, max_steps=1000, save_every=1)
+        line = r"^there is no room for \w+-0: it needs .*; .* resumes from step_\d+$"
+        with pytest.raises(RunDied, match=line):
+            train(ROWS, digits, settings, on_step=remove_node)
+
+
 def _refused(in_threads: Made, out: Path, own: Mapping[str, Any]) -> None:
     """A run that the cluster cannot hold is refused before it begins."""
     lock = threading.Lock()
@@ -309,7 +333,9 @@ def _killed_workers_and_trainer(settings: TrainingConfig, run: Path) -> None:
         if step == 9:
             os.kill(process_of(run, "trainer"), signal.SIGKILL)
 
-    with pytest.raises(InfiniteRLError, match="^the trainer died after update 9 .*newest") as error:
+    with pytest.raises(
+        InfiniteRLError, match=f"^the trainer died after update 9 .* {run} resumes from step_8$"
+    ) as error:
         train(ROWS, digits, settings, resume=run, on_step=on_step)
     assert "\n" not in str(error.value)
     last = checkpoint.newest(run)
@@ -343,7 +369,10 @@ def _gone_head(settings: TrainingConfig, cluster: Any, monkeypatch: pytest.Monke
             (server,) = cluster.head_node.all_processes["gcs_server"]
             server.process.kill()
 
-    with pytest.raises(InfiniteRLError, match="^the Ray cluster at .* is gone: .* resume"):
+    with pytest.raises(
+        InfiniteRLError,
+        match="^the Ray cluster at .* is gone: .* has no checkpoint to resume from$",
+    ):
         train(ROWS, None, settings, on_step=kill)
     (run,) = Path(settings.out).iterdir()
     rewards = {each["reward"] for each in read_rollouts(run)}

@@ -168,3 +168,35 @@ def test_a_run_that_was_killed_resumes_to_the_same_curve(folder: Path) -> None:
     assert main(["train", "grpo", str(run), *words]) == 0
     assert main(command) == 0
     assert len(steps(run)) == 12 and steps(run) == steps(only_run(folder))
+
+
+@pytest.mark.slow
+def test_sigterm_saves_the_step_and_the_command_that_it_names_resumes(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--max_steps", "2000", "--save_every", "2000"]
+    command = ["train", "grpo", str(folder / "c.yaml"), *words]
+    process = PROCESSES.Process(target=exit_with_main, args=(command,))
+    process.start()
+    while not any(path.read_bytes().count(b"\n") for path in folder.glob("runs/*/events.jsonl")):
+        assert process.is_alive()
+        time.sleep(0.005)
+    process.terminate()
+    process.join()
+    assert process.exitcode == 130
+    said = capfd.readouterr().err
+    assert "stopping: a checkpoint is saved after this step" in said
+    run = only_run(folder)
+    (saved,) = ready(run)
+    step = int(saved.name.removeprefix("step_"))
+    assert (
+        f"stopped after step {step} of 2000, which is saved: infinite-rl train grpo {run}" in said
+    )
+    last = str(step + 1)
+    assert main(["train", "grpo", str(run), "--max_steps", last, "--save_every", last]) == 0
+    assert len(steps(run)) == step + 1
+
+
+def exit_with_main(command: list[str]) -> None:
+    """End this process as the command line does."""
+    sys.exit(main(command))

@@ -1,7 +1,11 @@
 """The local engine: bitwise the same after an interruption, the staleness bound, bad input."""
 
 import json
+import os
 import re
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
@@ -14,16 +18,27 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from labelled import Tables, unlike
-from tiny_training import ROWS, config, curve, digits, killed_after, rollouts, run_of, weights
+from tiny_training import (
+    ROWS,
+    config,
+    curve,
+    digits,
+    events,
+    killed_after,
+    rollouts,
+    run_of,
+    weights,
+)
 
 from benchmarks.train_kill import killed
-from infinite_rl.errors import StoreError, UnknownName, UsageError
+from infinite_rl.errors import RunDied, Stopped, StoreError, UnknownName, UsageError
 from infinite_rl.training import TrainingConfig, train
 from infinite_rl.training.core import rollouts as core_rollouts
 from infinite_rl.training.core.optimizer import Diverged
 from infinite_rl.training.core.rollout_types import truncation_penalty
 from infinite_rl.training.core.sampling import Sampled
 from infinite_rl.training.runs import checkpoint
+from infinite_rl.training.runs.checkpoint import FINAL, ready
 from infinite_rl.training.runs.resuming import MAY_CHANGE, check_unchanged, resume_checkpoint
 from infinite_rl.training.runs.run_folder import RunFolder, read_config
 from infinite_rl.training.runs.run_log import EARLY_WARNING_STEPS, ZeroAdvantageMonitor
@@ -411,6 +426,102 @@ def test_an_interrupted_run_logs_what_it_resumes_from(
         assert str(run) in caplog.messages[-1] and caplog.messages[-1].endswith(message)
 
 
+# TRL logs a step, where this test asks, when it has decided on what comes after it.
+@pytest.mark.slow
+@pytest.mark.parametrize(("engine", "last"), [("local", 2), ("asyncio", 2), ("trl", 3)])
+def test_a_run_that_is_asked_to_stop_saves_its_step_and_says_how_to_resume(
+    model: Path, tmp_path: Path, engine: str, last: int
+) -> None:
+    if engine == "trl":
+        pytest.importorskip("trl")
+    stop = threading.Event()
+    settings = config(model, tmp_path, engine=engine, save_every=100, max_steps=4)
+
+    def ask(step: int, values: Mapping[str, Any]) -> None:
+        if step == 2:
+            stop.set()
+
+    with pytest.raises(Stopped) as stopped:
+        train(ROWS, digits, settings, on_step=ask, stop=stop)
+    (run,) = tmp_path.iterdir()
+    begun = f"stopped after step {last} of 4, which is saved: infinite-rl train grpo {run}"
+    assert str(stopped.value) == begun
+    assert [path.name for path in ready(run)] == [f"step_{last}"] and not (run / FINAL).exists()
+    end = train(ROWS, digits, settings, resume=run)
+    assert end.name == "step_4"
+    assert [event["step"] for event in events(end, "train")] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("algorithm", ["sft", "grpo"])
+def test_greedy_answers_are_logged_while_it_trains_and_change_nothing(
+    model: Path, tmp_path: Path, algorithm: str
+) -> None:
+    values = {"algorithm": algorithm, "max_steps": 2, "save_every": 2}
+    runs = []
+    for every in (0, 1):
+        settings = config(model, tmp_path / str(every), **values, generations_every=every)
+        runs.append(train(ROWS, digits, settings))
+    assert not events(runs[0], "generations")
+    first, second = events(runs[1], "generations")
+    assert (first["step"], second["step"], len(first["per_example"])) == (1, 2, 8)
+    for each, row in zip(first["per_example"], ROWS, strict=False):
+        assert (each["prompt"], each["reference"]) == (row["prompt"], row["answer"])
+        assert each["reward"]["reward"] == digits([row], [each["response"]])[0]
+    assert first["avg_token_entropy"] > 0
+    assert curve(runs[0]) == curve(runs[1])
+    one, other = map(weights, runs)
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_a_step_that_memory_does_not_hold_names_the_limit_and_the_key(
+    model: Path, tmp_path: Path
+) -> None:
+    def too_much(rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[float]:
+        return [float(torch.empty(2**56, dtype=torch.uint8)[0]) for _ in texts]
+
+    message = "^the memory is too small.*: .*; use a smaller tokens_per_batch; .* has no checkpoint"
+    with pytest.raises(RunDied, match=message):
+        train(ROWS, too_much, config(model, tmp_path))
+
+
+_ON_FULL_DISK = """
+import sys
+from pathlib import Path
+from tiny_training import ROWS, config, digits
+from infinite_rl.training import train
+try:
+    train(ROWS, digits, config(Path(sys.argv[1]), Path(sys.argv[2])))
+    print("it ended")
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.slow
+def test_a_full_disk_says_so_and_names_the_checkpoint_before(model: Path, tmp_path: Path) -> None:
+    """A small file system in memory, where the kernel lets a user mount one of his own."""
+    out = tmp_path / "out"
+    out.mkdir()
+    mount = f"mount -t tmpfs -o size=900k none {out} && exec "
+    script = f"{mount} {sys.executable} -c '{_ON_FULL_DISK}' {model} {out}"
+    unshare = ["unshare", "-rm", "sh", "-c"]
+    try:
+        subprocess.run([*unshare, f"{mount} true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no file system can be mounted here")
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+    done = subprocess.run([*unshare, script], capture_output=True, text=True, env=environment)
+    assert re.search(
+        r"^DiskFull cannot write .*: No space left on device; infinite-rl train grpo .* resumes "
+        r"from step_\d$",
+        done.stdout.strip(),
+    ), done.stdout + done.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
@@ -423,3 +534,12 @@ def test_kills_at_random_moments_change_no_step_no_answer_and_no_weight(name: st
     found = killed(name, kills=2, steps=28)
     assert found.kills == 2
     assert found.faults == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("steps", [1, 2])
+def test_the_benchmark_counts_as_few_steps_as_it_is_told(tmp_path: Path, steps: int) -> None:
+    from benchmarks.training import make, rate
+
+    make(tmp_path / "model")
+    assert rate("local", str(tmp_path), 4, 1.0, steps) > 0

@@ -202,6 +202,26 @@ def test_a_config_changes_what_it_names_of_its_loss() -> None:
     assert objective(loss="reinforce") == PRESETS["reinforce"]
 
 
+def test_truncated_importance_sampling_weighs_tokens_by_the_policys_ratio_to_its_sampler() -> None:
+    """By hand: ratios 0.5, 1.5 and 4 under a cap of 2 weigh the gradient of A log_probs."""
+    sampler = torch.log(torch.tensor([[0.2, 0.2, 0.1]], dtype=torch.float64))
+    mask, advantages = torch.ones(1, 3), torch.tensor([3.0], dtype=torch.float64)
+    for name in ("grpo", "dapo", "reinforce"):
+        policy = torch.log(torch.tensor([[0.1, 0.3, 0.4]], dtype=torch.float64)).requires_grad_()
+        objective = replace(PRESETS[name], cap=2.0)
+        loss, found = policy_loss(policy, sampler, advantages, mask, objective)
+        loss.backward()
+        assert policy.grad.tolist()[0] == pytest.approx([-0.5, -1.5, -2.0])  # -3 * factor / 3
+        assert float(found["importance"]) == pytest.approx(4 / 3)
+        assert float(found["capped"]) == pytest.approx(1 / 3)
+    same = policy.detach().clone().requires_grad_()
+    loss, found = policy_loss(
+        same, same.detach(), advantages, mask, replace(PRESETS["grpo"], cap=2.0)
+    )
+    without, _ = policy_loss(same, same.detach(), advantages, mask, PRESETS["grpo"])
+    assert float(loss) == float(without) and float(found["capped"]) == 0
+
+
 def drawn(count: int = 6, length: int = 5) -> dict[str, Any]:
     generator = torch.Generator().manual_seed(1)
     old = -torch.rand(count, length, generator=generator, dtype=torch.float64)

@@ -1,8 +1,10 @@
-"""The rollout worker of vLLM, against a stand-in."""
+"""What the rollout worker asks of vLLM and makes of its answers, against a stand-in.
+
+`test_vllm_itself.py` runs vLLM.
+"""
 
 import sys
-from collections.abc import Iterable, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,22 +16,14 @@ pytest.importorskip("transformers")
 
 import fake_vllm
 from fake_vllm import MADE, SamplingParams
+from safetensors.torch import load_file
 from tiny_training import ROWS, config, digits
 
+from infinite_rl import vllm_library
 from infinite_rl.errors import InfiniteRLError, UsageError
 from infinite_rl.training.core.rollout_types import PromptRequest
 from infinite_rl.training.engines.role_workers import RoleSpec
 from infinite_rl.training.engines.vllm_rollout import VLLMRollout
-
-
-class Net:
-    """What vLLM has made of a model."""
-
-    def __init__(self) -> None:
-        self.loaded: dict[str, Any] = {}
-
-    def load_weights(self, weights: Iterable[tuple[str, Any]]) -> None:
-        self.loaded.update(weights)
 
 
 class LLM(fake_vllm.LLM):
@@ -39,14 +33,13 @@ class LLM(fake_vllm.LLM):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        module, _, name = self.worker_extension_cls.rpartition(".")
-        self.worker = getattr(import_module(module), name)()
-        self.worker.model_runner = SimpleNamespace(model=Net())
         self.events: list[str] = []
+        self.loaded: dict[str, Any] = {}
 
-    def collective_rpc(self, method: str, timeout: float | None = None, args: tuple[Any, ...] = ()) -> list[Any]:  # fmt: skip # noqa: E501
+    def collective_rpc(self, method: str, *, kwargs: dict[str, str]) -> None:
         self.events.append(method)
-        return [getattr(self.worker, method)(*args)]
+        for path in Path(kwargs["weights_path"]).glob("*.safetensors"):
+            self.loaded |= load_file(path)
 
     def reset_prefix_cache(self) -> bool:
         self.events.append("reset_prefix_cache")
@@ -108,10 +101,10 @@ def test_a_group_has_the_drawn_ids_with_their_log_probs(
 def test_new_weights_reach_all_workers_and_drop_the_cache(model: Path, tmp_path: Path) -> None:
     table = torch.randn(4, 2)
     worker(model, tmp_path).load({"embed": table, "turned": torch.randn(2, 3).t(), "head": table})
-    loaded = MADE[0].worker.model_runner.model.loaded
+    loaded = MADE[0].loaded
     assert torch.equal(loaded["embed"], table) and loaded["turned"].shape == (3, 2)
     assert "head" not in loaded, "tied weights are one tensor of a checkpoint"
-    assert MADE[0].events == ["load_safetensors", "reset_prefix_cache"]
+    assert MADE[0].events == ["reload_weights", "reset_prefix_cache"]
 
 
 def test_errors_of_vllm_are_one_line(
@@ -121,6 +114,8 @@ def test_errors_of_vllm_are_one_line(
     refused.symlink_to(model)
     with pytest.raises(UsageError, match="refused: this architecture is not supported$"):
         worker(refused, tmp_path)
+    with pytest.raises(UsageError, match="it has no config.json$"):
+        vllm_library.load(str(tmp_path))
     monkeypatch.setitem(sys.modules, "vllm", None)
     with pytest.raises(UsageError, match="pip install vllm"):
         worker(model, tmp_path)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, get_type_hints
 
-from .text import LANGUAGES, is_in_language, sentences, strip_invisible, words
+from .text import LANGUAGES, is_detected_as, is_in_language, sentences, strip_invisible, words
 
 Argument: TypeAlias = Callable[[Any], Any]
 Relation: TypeAlias = Callable[[int, int], bool]
@@ -325,4 +325,11 @@ CHECKS: Mapping[str, Check] = {
     f"{group}:{check.__name__}": Check(check, _arguments(check))
     for group, checks in _GROUPS.items()
     for check in checks
+}
+
+# The checks of the published checker that judge a language, by their ids.
+PUBLISHED: Mapping[str, Callable[..., bool]] = {
+    "change_case:english_capital": lambda text: text.isupper() and is_detected_as(text, "en"),
+    "change_case:english_lowercase": lambda text: text.islower() and is_detected_as(text, "en"),
+    "language:response_language": lambda text, *, language: is_detected_as(text, language),
 }

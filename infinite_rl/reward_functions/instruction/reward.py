@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UnknownName, UsageError, shown
+from ...errors import UnknownName, UsageError, import_extra, look_up, shown
 from ...layout import ANSWER_TAG
 from ...parsing.markup import format_of, split_thinking, tag_matches
 from ...types import RewardFunctionScore
 from ..reward_function import Expected, RewardFunction, by_predicate, unscored
-from .checks import CHECKS
+from .checks import CHECKS, PUBLISHED
 from .text import language_model, strip_invisible
 
 if TYPE_CHECKING:
     from ..shaping import Shaping
+
+
+CONVENTIONS = ("own", "published")
 
 
 @dataclass(frozen=True)
@@ -44,10 +47,14 @@ class InstructionRewardFunction(RewardFunction):
 
     With `loose`, an instruction counts as followed if any of IFEval's eight variants of the text
     follows it: with and without its first and its last line, each with and without asterisks.
+
+    With the `convention` "published", a text's language is that of `langdetect`, in the case that
+    the text has, as in IFEval's own checker: ours is more lenient with short and upper-case texts.
     """
 
     name = "instruction"
     version = "2"
+    options = frozenset({"convention"})
 
     def __init__(
         self,
@@ -56,9 +63,13 @@ class InstructionRewardFunction(RewardFunction):
         *,
         shaping: Shaping | None = None,
         loose: bool = False,
+        convention: str = "own",
     ) -> None:
         super().__init__(task_name, timeout, shaping=shaping)
-        self.loose = loose
+        look_up("convention", convention, dict.fromkeys(CONVENTIONS))
+        if convention == "published":
+            import_extra("langdetect", "IFEval's own checker needs", "eval")
+        self.loose, self.convention = loose, convention
 
     def prepare(self, language: str = "") -> None:
         """Load the language model."""
@@ -84,6 +95,8 @@ class InstructionRewardFunction(RewardFunction):
     def _checked(self, expected: object, content: str, format_score: float) -> RewardFunctionScore:
         try:
             instructions = read_instructions(expected)
+            if self.convention == "published":
+                instructions = tuple(map(_as_published, instructions))
         except UsageError as fault:
             return unscored(format_score, str(fault))
         verdicts = [
@@ -120,6 +133,14 @@ def follows(text: str, instruction: Instruction, *, loose: bool = False) -> bool
         variants += ("\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1]))
         variants += [variant.replace("*", "") for variant in variants]
     return any(variant.strip() and instruction.follows(variant) for variant in variants)
+
+
+def _as_published(instruction: Instruction) -> Instruction:
+    """The instruction with the published check of a language, where it has one."""
+    check = PUBLISHED.get(instruction.id)
+    if check is None:
+        return instruction
+    return replace(instruction, follows=partial(check, **instruction.follows.keywords))
 
 
 # --- a row's instructions -------------------------------------------------------------------------

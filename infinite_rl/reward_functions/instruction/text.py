@@ -112,6 +112,20 @@ def is_in_language(text: str, language: str) -> bool:
     return bool(scores[language] >= (best * _PLAUSIBLE if unsure else best))
 
 
+def is_detected_as(text: str, language: str) -> bool:
+    """Whether langdetect takes a text for one of a language, or cannot tell, as in IFEval.
+
+    langdetect draws random numbers; a fixed seed makes its verdicts repeatable.
+    """
+    import langdetect
+
+    langdetect.DetectorFactory.seed = 0
+    try:
+        return bool(langdetect.detect(text) == language)
+    except langdetect.LangDetectException:
+        return True
+
+
 @cache
 def language_model() -> Any:
     """The language model, loaded once and shared by all threads."""

@@ -27,7 +27,7 @@ class Objective:
     ratio of new to old probability has a gradient; None uses no ratio. `ratio` is per token or per
     sequence: the geometric mean of its tokens'. `reduce` is how tokens are averaged
     (`sequence_weights`). `beta` is the coefficient of the divergence from a reference model, `kl`
-    its estimator.
+    its estimator. `cap` is that of truncated importance sampling; 0 uses none.
     """
 
     std: str = "population"
@@ -36,6 +36,7 @@ class Objective:
     reduce: str = "sequence"
     beta: float = 0.0
     kl: str = "k3"
+    cap: float = 0.0
 
     def __post_init__(self) -> None:
         if self.ratio not in RATIOS:
@@ -67,7 +68,8 @@ def objective_of(config: TrainingConfig) -> Objective:
     """The preset of a config's `loss`, with the config's clip range, coefficient and estimator."""
     own = PRESETS[config.loss]
     clip = own.clip and (config.clip_low or own.clip[0], config.clip_high or own.clip[1])
-    return replace(own, clip=clip, beta=config.kl_coef, kl=config.kl_estimator)
+    divergence = replace(own, beta=config.kl_coef, kl=config.kl_estimator)
+    return replace(divergence, clip=clip, cap=config.importance_sampling_cap)
 
 
 def sft_microbatch_train_step(
@@ -169,9 +171,15 @@ def policy_loss(
     KL(policy || reference) (Schulman, "Approximating KL divergence", 2020): -d is k1, d^2 / 2 is
     k2, exp(d) - d - 1 is k3. The expected gradient of k1 is 0, so k1 only adds noise to a loss.
 
+    With a `cap` of the objective, old_log_probs may be of a sampler that computes otherwise than
+    the policy, as vLLM does: the ratio r is to the policy as it is now, and the first term is
+    multiplied with min(exp(log_probs - old_log_probs), cap), which has no gradient (Yao et al.,
+    "Your Efficient RL Framework Secretly Brings You Off-Policy RL Training", 2025).
+
     The statistics are means over the masked tokens: `ratio`, `clip_low`, `clip_high` (where the
-    minimum has no gradient), `old_kl` (k3 to the old policy), `kl` (to the reference), and
-    the counts `tokens` and `sequences`, to combine the means of microbatches.
+    minimum has no gradient), `old_kl` (k3 to the old policy), `kl` (to the reference), with
+    a cap `importance` (the factor) and `capped` (the fraction of tokens above the cap), and the
+    counts `tokens` and `sequences`, to combine the means of microbatches.
 
     Raises:
         UsageError: shapes do not fit, or the objective needs a missing argument.
@@ -185,17 +193,27 @@ def policy_loss(
         advantages = advantages.unsqueeze(1)
     log_probs = torch.where(kept, log_probs, 0.0)  # padding may be NaN, and so would exp be
     statistics = {"tokens": lengths.sum(), "sequences": (lengths > 0).sum()}
-    if objective.clip is None or old_log_probs is None:
+    change = None if old_log_probs is None else log_probs - torch.where(kept, old_log_probs, 0.0)
+    importance = None
+    if objective.cap and change is not None:
+        factor = change.detach().exp()
+        importance = factor.clamp(max=objective.cap)
+        statistics["importance"] = _mean(importance, kept)
+        statistics["capped"] = _mean((factor > objective.cap).to(factor), kept)
+    if objective.clip is None or change is None:
         each = -advantages * log_probs
     else:
-        change = log_probs - torch.where(kept, old_log_probs, 0.0)
         statistics["old_kl"] = _mean(_k3(change), kept)
+        if importance is not None:
+            change = log_probs - log_probs.detach()
         if objective.ratio == "sequence":
             change = (change.sum(1) / lengths.clamp(min=1)).unsqueeze(1).expand_as(change)
         each, clipping = _clipped(advantages, change, objective.clip)
         ratio, bound = clipping["importance_wts"], clipping["min_is_rhs"]
         clips = {"ratio": ratio, "clip_low": bound * (ratio < 1), "clip_high": bound * (ratio > 1)}
         statistics |= {name: _mean(value, kept) for name, value in clips.items()}
+    if importance is not None:
+        each = each * importance
     if ref_log_probs is not None:
         divergence = _DIVERGENCES[objective.kl](log_probs - torch.where(kept, ref_log_probs, 0.0))
         statistics["kl"] = _mean(divergence, kept)

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from ...errors import InfiniteRLError
+from ...errors import InfiniteRLError, RunDied
 from ..core.rollout_types import PromptRequest, RolloutGroup, to_rollout, with_current_keys
 from ..runs.config import TrainingConfig
 from .prompt_queue import TRIES, PromptQueue
@@ -42,8 +42,8 @@ OUTCOME, LOST, SPAN = "outcomes", "lost", "span"  # kinds of events
 _MAX_DEATHS = 10  # of one worker and its replacements in a row: no accident
 
 
-class TrainerLost(InfiniteRLError):
-    """The trainer has died, and the run with it; its checkpoints are there."""
+class TrainerLost(RunDied):
+    """The trainer has died, and the run with it."""
 
 
 class SpanRecorder:
@@ -109,7 +109,7 @@ class AsyncController:
     """One run, or the rest of one, from `step` updates on.
 
     `sampling` is a fingerprint of prompts and sampling settings: buffered groups of a checkpoint
-    with another one are discarded.
+    with another one are discarded. Once `stopping` is true, the next update is the last.
 
     requested   number of prompts that were requested, repetitions included
     outcomes    how many of them had which outcome; the rest is in flight or in the buffer
@@ -126,7 +126,9 @@ class AsyncController:
         state: Mapping[str, Any] | None = None,
         sampling: str = "",
         clock: Callable[[], float] = time.perf_counter,
+        stopping: Callable[[], bool] = lambda: False,
     ) -> None:
+        self._stopping = stopping
         self._config, self._queue = config, queue
         self._factory, self._observer = factory, observer
         self._sampling = sampling
@@ -208,7 +210,11 @@ class AsyncController:
 
     async def _learning(self, trainer: Worker) -> None:
         saved = self.step
-        while self.step < self._config.max_steps and (batch := await self._next_batch()):
+        while (
+            self.step < self._config.max_steps
+            and not self._stopping()
+            and (batch := await self._next_batch())
+        ):
             await self._learn(trainer, batch)
             last = self.step == self._config.max_steps
             due = last or self.step % self._config.save_every == 0
@@ -280,10 +286,7 @@ class AsyncController:
         try:
             return await call
         except WorkerLost as lost:
-            raise TrainerLost(
-                f"the trainer died after update {self.step} ({lost}); resume the run to continue "
-                "from its newest checkpoint"
-            ) from lost
+            raise TrainerLost(f"the trainer died after update {self.step} ({lost})") from lost
 
     # The other workers.
 

@@ -72,6 +72,7 @@ def train_async(placement: FactoryContext, training: TrainingRun) -> Path:
             step=training.done,
             state=state,
             sampling=sampling_fingerprint(config, prompts),
+            stopping=training.stop.is_set,
         )
         _run_to_end(controller.run())
     if failures := queue.failures:

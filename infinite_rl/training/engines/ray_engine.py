@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...errors import InfiniteRLError, UsageError, reason_of
+from ...errors import InfiniteRLError, RunDied, UsageError, reason_of
 from ...workers.ray_cluster import HostedActor, Reply, connected
 from ..runs.checkpoint import step_of
 from ..runs.config import TrainingConfig
@@ -238,12 +238,12 @@ class RayWorkerFactory:
             )
             if not any(other.startswith(role) for other in self._alive):
                 location.cancel()
-                raise InfiniteRLError(message)
+                raise RunDied(message)
             logger.warning("%s; the run continues without it", message)
         return location.result()
 
     async def unreachable(self) -> None:
-        """Wait, and raise InfiniteRLError once the cluster's head has been silent for too long.
+        """Wait, and raise RunDied once the cluster's head has been silent for too long.
 
         Without it nothing can be placed, and Ray ends all processes of the cluster. Ray reports
         that late or not at all.
@@ -253,9 +253,9 @@ class RayWorkerFactory:
             await asyncio.sleep(_UNREACHABLE_S / 10)
             if await self._is_reachable():
                 last = time.monotonic()
-        raise InfiniteRLError(
+        raise RunDied(
             f"the Ray cluster at {self._address} is gone: its head has not answered for "
-            f"{_UNREACHABLE_S:g} s; resume the run to continue from its newest checkpoint"
+            f"{_UNREACHABLE_S:g} s"
         )
 
     async def _is_reachable(self) -> bool:
@@ -313,8 +313,13 @@ def ray_workers(spec: RoleSpec, log_event: LogEvent) -> Iterator[WorkerFactory]:
 def _gpus_by_role(config: TrainingConfig, available: int) -> dict[str, int]:
     """The GPUs of each process of a role."""
     if config.device == "cpu" or not available:
-        if config.rollout_backend == "vllm" or config.device.startswith("cuda"):
-            raise UsageError("there is no GPU in the cluster, and the config asks for one")
+        if config.device.startswith("cuda") or (
+            config.rollout_backend == "vllm" and config.device != "cpu"
+        ):
+            raise UsageError(
+                "there is no GPU in the cluster, and the config asks for one; vLLM's build for "
+                "CPUs needs device: cpu"
+            )
         return {"trainer": 0, "rollout": 0, "reward": 0}
     if ":" in config.device:
         raise UsageError(

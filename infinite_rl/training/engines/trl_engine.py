@@ -71,7 +71,7 @@ def run(training: TrainingRun) -> Path:
         log = stack.enter_context(run_log(training)) if is_main else None
         [name] = broadcast_object_list([str(log.folder.path) if log else ""])
         path = Path(name)
-        callback = _LoggingCallback(path, log, config)
+        callback = _LoggingCallback(path, log, training)
         if config.algorithm == "sft":
             trainer = _sft_trainer(training, tokenizer, path)
         else:
@@ -242,11 +242,18 @@ def _reward_function(
 class _LoggingCallback(TrainerCallback):
     """Logs steps, rollouts and checkpoints as the engine `local` does, in the main process."""
 
-    def __init__(self, path: Path, log: RunLog | None, config: TrainingConfig) -> None:
-        self._path, self._log, self._config = path, log, config
+    def __init__(self, path: Path, log: RunLog | None, training: TrainingRun) -> None:
+        self._path, self._log, self._config = path, log, training.config
+        self._stop = training.stop
         self._tokens, self._time = 0.0, time.perf_counter()
 
-    def on_log(self, args: Any, state: Any, control: Any, **values: Any) -> None:  # noqa: ARG002 -- TRL's signature
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 -- TRL's signature
+        """Save and end if the main process was asked to stop: all must do so in the same step."""
+        [stopping] = broadcast_object_list([self._stop.is_set()])
+        if stopping:
+            control.should_save = control.should_training_stop = True
+
+    def on_log(self, args: Any, state: Any, control: Any, **values: Any) -> None:  # noqa: ARG002 -- as above
         """Log a step."""
         logs: Mapping[str, Any] = values.get("logs") or {}
         if not self._log or not logs or "train_runtime" in logs:

@@ -54,6 +54,8 @@ def check(config: TrainingConfig) -> None:
          f"TRL has no loss like {config.loss}; it has {', '.join(LOSSES)}"),
         (is_grpo and config.loss == "reinforce" and config.max_staleness,
          "TRL has no loss without a ratio, which reinforce with staleness needs"),
+        (is_grpo and config.importance_sampling_cap,
+         "TRL has its own key for that: engine_options: {vllm_importance_sampling_clip_max: ...}"),
         (is_grpo and config.kl_coef and config.kl_estimator != "k3",
          "TRL estimates the divergence by k3 alone"),
         (is_grpo and config.sft_weight,

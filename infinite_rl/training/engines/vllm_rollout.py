@@ -1,9 +1,9 @@
 """A rollout worker that samples with vLLM.
 
-The trainer's weights are written as safetensors to a file in memory, whose path vLLM's workers, one
-for each GPU, receive: `collective_rpc` is for messages, not for data, and all vLLM versions and
-layouts load a checkpoint's tensors by name. `reload_weights` may restore the weights that were
-loaded first (vllm-project/vllm#32718).
+The trainer's weights are written as safetensors to a folder in memory, from which vLLM's own
+`reload_weights` takes them in each worker: it loads a checkpoint's tensors by name, layer by
+layer, and packs or shards them as it did at first. `collective_rpc` is for messages, not for data.
+Checked with vLLM 0.32 on a CPU, whose weights are packed.
 
 By default vLLM's log-probabilities are those before the temperature; `processed_logprobs` are those
 that the loss needs.
@@ -28,20 +28,6 @@ from .role_workers import RoleSpec
 _MEMORY = Path("/dev/shm")  # a directory in main memory, if the system has one
 
 
-class WeightLoader:
-    """vLLM's `worker_extension_cls`: adds the loading of a tensor file to each of its workers."""
-
-    model_runner: Any
-
-    def load_safetensors(self, path: str) -> None:
-        """Replace the model's tensors by those of a file, by their names in a checkpoint."""
-        from safetensors import safe_open
-
-        with safe_open(path, framework="pt") as file:
-            names = file.keys()
-            self.model_runner.model.load_weights((name, file.get_tensor(name)) for name in names)
-
-
 class VLLMRollout:
     """As `role_workers.RolloutRole`, with vLLM.
 
@@ -60,7 +46,6 @@ class VLLMRollout:
             "max_model_len": max_tokens,
             "seed": config.seed,
             "logprobs_mode": "processed_logprobs",
-            "worker_extension_cls": f"{__name__}.{WeightLoader.__name__}",
             **config.rollout_options,
         }
         self._llm = vllm_library.load(config.model, **options)
@@ -73,7 +58,7 @@ class VLLMRollout:
         with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as folder:
             path = Path(folder) / "model.safetensors"
             save_file({name: weights[name].contiguous() for name in unique.values()}, path)
-            self._llm.collective_rpc(WeightLoader.load_safetensors.__name__, args=(str(path),))
+            self._llm.collective_rpc("reload_weights", kwargs={"weights_path": folder})
         if self._llm.reset_prefix_cache() is False:
             raise InfiniteRLError("vLLM did not drop the prefix cache of the weights before these")
 

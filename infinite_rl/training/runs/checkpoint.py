@@ -8,7 +8,9 @@ A checkpoint is written under a temporary name and renamed once it is on the dis
 keeps the one before as the newest.
 """
 
+import errno
 import json
+import os
 import re
 import shutil
 import sys
@@ -19,6 +21,7 @@ from typing import Any
 
 from ...errors import StoreError, UsageError, import_extra
 from ...files.atomic import UNFINISHED, atomic_folder, clear_unfinished, write_text
+from ...files.logs import NO_SPACE, DiskFull
 
 FOLDER, READY, STATE = "checkpoints", "READY", "trainer_state.pt"
 FINAL = "FINAL"  # in a run's directory: the name of the checkpoint that it finished with
@@ -54,19 +57,33 @@ def save(
                 draft.mkdir()
                 model.save_pretrained(draft)
                 tokenizer.save_pretrained(draft)
-                torch.save(dict(state), draft / STATE)
+                with (draft / STATE).open("wb") as file:  # whose errors say why, unlike torch's own
+                    torch.save(dict(state), file)
                 files = sorted(path for path in draft.rglob("*") if path.is_file())
                 sizes = {path.relative_to(draft).as_posix(): path.stat().st_size for path in files}
                 marker = json.dumps({"files": sizes}, indent=1) + "\n"
                 (draft / READY).write_text(marker, encoding="utf-8")
         except errors as error:
-            raise StoreError(f"cannot write {final}: {_reason(error)}") from error
+            full = _is_full(error)
+            kind = DiskFull if full else StoreError
+            reason = os.strerror(errno.ENOSPC) if full else _reason(error)
+            raise kind(f"cannot write {final}: {reason}") from error
     for old in ready(run)[:-keep]:
         try:
             remove(old)
         except OSError as error:
             raise StoreError(f"cannot remove {old}: {_reason(error)}") from None
     return final
+
+
+def _is_full(error: BaseException) -> bool:
+    """Whether an error says that the disk is full: safetensors and torch raise their own kinds."""
+    chain: BaseException | None = error
+    while chain is not None:
+        if getattr(chain, "errno", None) in NO_SPACE or os.strerror(errno.ENOSPC) in str(chain):
+            return True
+        chain = chain.__cause__ or chain.__context__
+    return False
 
 
 def ready(run: Path) -> list[Path]:

@@ -99,6 +99,8 @@ class TrainingConfig(Config):
     count_equal_groups  means of the loss count groups of equal rewards, as TRL's do
     clip_low        how far below 1 a probability ratio has a gradient; 0: as the loss has it
     clip_high       how far above 1 it has one; 0: as the loss has it
+    importance_sampling_cap  cap of the ratio of the policy to its sampler, by which tokens are
+                    weighted then (truncated importance sampling); 0: off; trl has its own
     kl_coef         weight of the KL divergence from the initial model
     kl_estimator    "k1", "k2" or "k3", the estimator of that divergence (trl: k3)
     max_staleness   steps by which the sampling policy may be older than the trained one
@@ -119,6 +121,8 @@ class TrainingConfig(Config):
     checkpoint_uri  where checkpoints are published: s3://BUCKET/FOLDER/, or a folder
     trace_uri       where events and rollouts are published, at each checkpoint and at the end
     remove_local    remove local checkpoints once published, except the newest
+    generations_every  steps between two looks at the greedy answers to the first 8 rows, logged
+                    with their entropies and rewards as the event "generations"; 0: none (local)
     dtype           "float32", or "bfloat16" for computing; the weights stay float32
     device          "auto": a GPU if there is one; or "cpu", "cuda", "cuda:1", "mps"
     seed            seed of the run
@@ -159,6 +163,7 @@ class TrainingConfig(Config):
     count_equal_groups: bool = False
     clip_low: Number = ranged(0.0, 0, 1)
     clip_high: Number = ranged(0.0, 0, 1000)
+    importance_sampling_cap: Number = ranged(0.0, 0, 1000)
     kl_coef: Number = ranged(0.0, 0, 1000)
     kl_estimator: Annotated[str, one_of(*KL_ESTIMATORS)] = "k3"
     max_staleness: int = ranged(0, 0, 1000)
@@ -179,6 +184,7 @@ class TrainingConfig(Config):
     checkpoint_uri: str = ""
     trace_uri: str = ""
     remove_local: bool = False
+    generations_every: int = ranged(0, 0)
     dtype: Annotated[str, one_of(*DTYPES)] = "float32"
     device: str = "auto"
     seed: int = ranged(42, 0, 2**32 - 1)
@@ -193,11 +199,8 @@ class TrainingConfig(Config):
             except UsageError as error:
                 name = f" ({each['name']!r})" if each.get("name") else ""
                 raise UsageError(f"datasets, number {number}{name}: {error}") from None
-        for keys, engines in (
-            (_OF_RAY, ("ray",)),
-            (_OF_SCALE, AT_SCALE),
-            (_OF_LOCAL, ("local",)),
-        ):
+        own = ((_OF_LOCAL, ("local",)), (_OF_RAY, ("ray",)), (_OF_SCALE, AT_SCALE))
+        for keys, engines in own:
             for key in keys if self.engine not in engines else ():
                 if getattr(self, key) != getattr(type(self), key):
                     raise UsageError(f"{key} is for the engine {' or '.join(engines)} alone")
@@ -252,7 +255,7 @@ class TrainingConfig(Config):
         return (self.prompts_per_sync or self.batch_size) // self.batch_size
 
 
-_OF_LOCAL = ("tools", "max_tool_calls")
+_OF_LOCAL = ("generations_every", "tools", "max_tool_calls")
 _OF_RAY = ("ray_address", "rollout_backend", "rollout_gpus")
 _OF_SCALE = (
     "rollout_workers", "reward_workers", "worker_timeout", "prompts_per_sync", "num_iterations",

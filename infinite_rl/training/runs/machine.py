@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
@@ -73,10 +74,28 @@ def hardware() -> dict[str, object]:
         "processor": models[0].strip() if models else platform.processor(),
         "cores": os.cpu_count(),
         "memory_bytes": memory,
+        "memory_limit_bytes": memory_limit(),
         "gpus": [dict(zip(columns, row, strict=True)) for row in gpus if len(row) == len(columns)],
         "torch": _torch_build(),
         "variables": {name: os.environ[name] for name in _VARIABLES if name in os.environ},
     }
+
+
+def memory_limit() -> int | None:
+    """The bytes that this process may use, by its control group and `ulimit -v`; None: no limit."""
+    limits = []
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            limits.append(int(Path(path).read_text(encoding="ascii")))
+        except (OSError, ValueError):  # there is none, or it is "max"
+            continue
+    with suppress(ImportError):
+        import resource  # of Unix alone
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+        limits += [soft] if soft != resource.RLIM_INFINITY else []
+    limits = [limit for limit in limits if limit < 2**60]  # a control group's word for none
+    return min(limits, default=None)
 
 
 def _torch_build() -> dict[str, object]:

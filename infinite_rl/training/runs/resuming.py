@@ -17,7 +17,7 @@ MAY_CHANGE = frozenset(
     ("max_steps", "max_staleness", "out", "save_every", "save_total_limit", "tracking", "device",
      "tokens_per_batch", "checkpoint_uri", "trace_uri", "remove_local", "prompts_per_pass",
      "prompts_per_sync", "rollout_workers", "reward_workers", "worker_timeout", "ray_address",
-     "audit_rollouts")
+     "audit_rollouts", "generations_every")
 )  # fmt: skip
 
 

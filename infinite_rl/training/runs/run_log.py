@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 from ...adapters.scorer import Scorer
 from ...audit.ours import compute_reward
 from ...audit.rollouts import Rollout, RolloutMonitor
+from ...errors import RunDied, reason_of
+from ...files.logs import DiskFull
 from . import checkpoint
 from .config import TrainingConfig
+from .machine import memory_limit
 from .publishing import Publisher, published
 from .run_folder import RunFolder
 from .tracking import tracking
@@ -39,6 +43,7 @@ class TrainingRun:
     checkpoint  the checkpoint to resume from, or None
     command     is kept in the run's manifest
     on_step     is called after each update with its number, from 1, and its metrics
+    stop        once it is set, the run saves a checkpoint after the current step, and ends
     """
 
     rows: Sequence[Row]
@@ -47,6 +52,7 @@ class TrainingRun:
     checkpoint: Path | None = None
     command: Sequence[str] = ()
     on_step: OnStep | None = None
+    stop: threading.Event = field(default_factory=threading.Event)
 
     @property
     def done(self) -> int:
@@ -126,13 +132,36 @@ def run_log(training: TrainingRun) -> Iterator[RunLog]:
                 monitor = _monitor(training) if config.audit_rollouts else None
                 yield RunLog(folder, track, publisher, training.on_step, monitor)
             except KeyboardInterrupt:
-                run = folder.path
-                if newest := checkpoint.newest(run):
-                    command = f"infinite-rl train {config.algorithm} {run}"
-                    logger.warning("%s resumes from %s", command, newest.name)
-                else:
-                    logger.warning("%s has no checkpoint to resume from", run)
+                logger.warning("%s", _how_to_resume(folder.path, config))
                 raise
+            except (RunDied, DiskFull) as error:
+                error.args = (f"{error}; {_how_to_resume(folder.path, config)}",)
+                raise
+            except (MemoryError, RuntimeError) as error:
+                if not _is_out_of_memory(error):
+                    raise
+                limit = memory_limit()
+                within = f" (its limit is {limit / 2**30:.1f} GiB)" if limit else ""
+                message = f"the memory is too small{within}: {reason_of(error)}; use a smaller "
+                message += f"tokens_per_batch; {_how_to_resume(folder.path, config)}"
+                raise RunDied(message) from error
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error of Python or of torch's allocators says that there is no memory."""
+    said = str(error)
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or "allocate memory" in said
+        or "not enough memory" in said
+    )
+
+
+def _how_to_resume(run: Path, config: TrainingConfig) -> str:
+    if newest := checkpoint.newest(run):
+        return f"infinite-rl train {config.algorithm} {run} resumes from {newest.name}"
+    return f"{run} has no checkpoint to resume from"
 
 
 def _monitor(training: TrainingRun) -> RolloutMonitor:
