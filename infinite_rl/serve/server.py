@@ -46,8 +46,8 @@ def serve(config: ServeConfig, on_listening: Callable[[str, str], None]) -> None
     given_token = _token_of(os.environ.get(TOKEN, ""))
     if not given_token and not _is_loopback(config.host):
         raise UsageError(
-            f"{config.host} may be open to others: set a token of {_LEAST_TOKEN} characters "
-            f"in {TOKEN}, or serve on 127.0.0.1"
+            f"{config.host} may be open to others: set a token in {TOKEN} "
+            f"({_LEAST_TOKEN} or more characters), or serve on 127.0.0.1"
         )
     token = given_token or secrets.token_urlsafe(24)
     _raise_file_limit(config.connections)
@@ -126,7 +126,8 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         # Else the system keeps megabytes for a client that takes no answer.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
     except OSError as error:
-        reason = error.strerror or error
+        # Without what `create_server` adds: the address once more.
+        reason = (error.strerror or str(error)).partition(" (while")[0]
         raise InfiniteRLError(f"cannot listen on {host}:{port}: {reason}") from None
     with listener:
         yield listener
