@@ -133,7 +133,7 @@ def report(seed: int, steps: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=120, metavar="N", help="steps of GRPO")
+    parser.add_argument("--steps", type=int, default=80, metavar="N", help="steps of GRPO")
     parser.add_argument("--seed", type=int, default=42, metavar="N")
     parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="write the page here, too")
     args = parser.parse_args()
