@@ -255,3 +255,31 @@ def test_no_notation_equals_an_expression_with_an_addition(spellings: Spelled, m
 def test_no_word_of_the_grammar_is_of_two_kinds() -> None:
     kinds = [word for row in statements.TABLES.rows("kinds") for word in row.split()[1:]]
     assert_none(word for word, times in Counter(kinds).items() if times > 1)
+
+
+# -- what the question asks -----------------------------------------------------------------------
+ORDER, SECONDS = "Order from least to greatest: 1/2, 2/3, 2/5.", "How many seconds are in a day?"
+FACTOR = "Factor $x^4 - 16$ completely."
+
+
+@pytest.mark.parametrize(
+    ("question", "right", "wrong", "gold"),
+    [
+        (ORDER, "2/5, 1/2, 2/3", "2/3, 1/2, 2/5", "2/5, 1/2, 2/3"),
+        (SECONDS, "86400 s", "86400 min", "86400"),
+        ("Give the time in minutes.", "90 min", "90 hours", "90"),
+        (FACTOR, "(x-2)(x^2+4)(x+2)", "x^4 - 16", "(x-2)(x+2)(x^2+4)"),
+        ("Write 45 as a product of primes.", r"5 \cdot 3^2", "45", r"3^2 \cdot 5"),
+    ],
+)
+def test_an_answer_has_the_form_that_its_question_asks_for(
+    question: str, right: str, wrong: str, gold: str
+) -> None:
+    assert verify(right, gold, question=question).equal
+    assert verify(wrong, gold).equal and not verify(wrong, gold, question=question).equal
+
+
+def test_a_question_without_such_a_form_changes_nothing() -> None:
+    for question in ("Solve for x.", "What is 5 factorial?", "How many apples are left?"):
+        for one, gold in (("2, 1", "1, 2"), ("x^2 - 1", "(x-1)(x+1)"), ("5 cm", "5"), ("3", "4")):
+            assert verify(one, gold, question=question) == verify(one, gold)

@@ -123,7 +123,8 @@ def _text_answer(text: str) -> Node | None:
     answer = moment(plain) or _choice(plain) or phrase(plain)
     if answer is not None:
         return answer if answer.op == "text" else normal(answer)
-    return Node("text", (), plain_text(plain)) if is_prose(plain) else None
+    prose = is_prose(plain if "\\textbf{" in text else text)
+    return Node("text", (), plain_text(plain)) if prose else None
 
 
 def _choice(plain: str) -> Node | None:
@@ -167,7 +168,8 @@ def clean(text: str) -> str:
         text = _OPENED.sub(" ", _CLOSED.sub(" ", text)).strip()
     dollars = text.replace("\\$", "").count("$")
     if dollars and dollars % 2 == 0:  # pairs are delimiters, an odd one is money
-        text = re.sub(r"(?<!\\)\$", " ", text).strip()
+        text = re.sub(r"(?<!\\)\$", " ", text)
+        text = text.strip() or text
     return _exactly(text) if _NEARLY.search(text) else text
 
 

@@ -17,7 +17,7 @@ def unasked(question: str, prediction: Node, gold: Node, budget: Budget) -> str:
     what is to be factored no sum.
     """
     if prediction.op == gold.op == "list" and _ORDER.search(question):
-        pairs = zip(prediction.args, gold.args, strict=True)
+        pairs = zip(prediction.args, gold.args, strict=False)
         return "another order" if any(difference(*pair, budget) for pair in pairs) else ""
     if prediction.unit is not None and gold.unit is None:
         words = [next(filter(None, match.groups())) for match in _UNIT.finditer(question)]
