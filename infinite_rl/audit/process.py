@@ -126,6 +126,24 @@ class Process:
                     replies += [reply] * (len(pairs) - len(replies))
         return replies
 
+    def rows(self, most: int) -> list[dict[str, Any]]:
+        """The columns of the first rows that the target itself has, which is a taskset.
+
+        Raises:
+            UsageError: it has none, or cannot load them.
+        """
+        if self._child is None:
+            self._start()
+        self._send({"how": "rows", "most": most})
+        rows = []
+        while isinstance(value := self._line(_START_S), dict) and "columns" in value:
+            rows.append(value["columns"])
+        if value:
+            self.kill()
+            why = value.get("error") if isinstance(value, dict) else f"its process: {value}"
+            raise UsageError(f"{self.spec}: {why}")
+        return rows
+
     def restart(self) -> None:
         """Go on in a fresh process."""
         self.kill()
