@@ -54,6 +54,10 @@ _PROMPT = ("prompt", "question", "problem", "query", "instruction", "input")
 _ROW = ("row", "doc", "example", "sample", "item", "task", "info", "extra_info", "state")
 
 
+class Unfit(ValueError):
+    """The row or the target does not fit the call, which is no fault of the reward."""
+
+
 # --- the kinds of call ---------------------------------------------------------------------------
 
 
@@ -271,12 +275,12 @@ def _post(url: str, body: Any, ask: Callable[..., Any] = urllib.request.urlopen)
         with ask(request) as reply:
             return json.loads(reply.read())
     except urllib.error.HTTPError as error:
-        error.msg += f": {error.read(300).decode(errors='replace')}"
-        raise
+        detail = f"{url} replies {error.code}: {error.read(300).decode(errors='replace')}"
+        raise (Unfit if error.code == 422 else OSError)(detail) from None  # 422: not such a row
 
 
 class Tasks:
-    """The tasks of a taskset or a task class of verifiers 0.4: the data of each is a row.
+    """A taskset or a task class of verifiers 0.4: the data of each task is a row.
 
     A task is made from its data anew, as `vf-replay` makes it.
     """
@@ -287,7 +291,7 @@ class Tasks:
         from verifiers.v1.taskset import Taskset
         from verifiers.v1.utils.generic import concrete_type
 
-        cls = target if inspect.isclass(target) else type(target)
+        cls: Any = target if inspect.isclass(target) else type(target)
         self.taskset: Any = None
         if issubclass(cls, Taskset):
             if target is cls:
@@ -305,8 +309,8 @@ class Tasks:
         """Whether a target is a taskset or a task class, without an import of verifiers."""
         bases = inspect.getmro(target if inspect.isclass(target) else type(target))
         names = {f"{base.__module__}.{base.__qualname__}" for base in bases}
-        taskset, task = ("verifiers.v1.taskset.Taskset", "verifiers.v1.task.Task")
-        return taskset in names or (task in names and inspect.isclass(target))
+        is_task = "verifiers.v1.task.Task" in names and inspect.isclass(target)
+        return is_task or "verifiers.v1.taskset.Taskset" in names
 
     def rows(self, most: int) -> Iterator[dict[str, Any]]:
         """The data of the first tasks of the taskset, as columns that JSON can hold."""
@@ -328,7 +332,7 @@ class Tasks:
 
         task = self.task(self._data(row), self.config)
         if task.NEEDS_CONTAINER or task.data.image:
-            raise ValueError("the task needs a container: the audit has the subprocess runtime")
+            raise Unfit("the task needs a container: the audit has the subprocess runtime")
         kind = {"type": type(task).__name__, "key": task.key, "hash": task.hash}
         trace = Trace(
             task=TraceTask(data=task.data, **kind),
@@ -343,11 +347,11 @@ class Tasks:
             await task.finalize(trace, runtime)
             await task.score(trace, runtime)
         if not trace.rewards:
-            raise ValueError(f"{self.__name__} has no rewards")
+            raise Unfit(f"{self.__name__} has no rewards")
         return float(trace.reward)
 
     def _data(self, row: dict[str, Any]) -> Any:
-        """The row as the data of a task. Raises ValueError if it lacks what the data requires."""
+        """The row as the data of a task. Raises Unfit if it lacks what the data requires."""
         cls, columns = self.task.data_type(), row["columns"]
         takes_all = cls.model_config.get("extra") == "allow"
         values = {n: v for n, v in columns.items() if takes_all or n in cls.model_fields}
@@ -358,14 +362,17 @@ class Tasks:
                 values[name] = str(values[name])
             elif name not in values and field.is_required():
                 if name not in _GOLD + _PROMPT:
-                    raise ValueError(
-                        f"{cls.__name__} requires {name}: the rows need a column of that name, or "
-                        "leave --rows out to take the taskset's own"
+                    raise Unfit(
+                        f"the data of {self.__name__} requires {name}: the rows need such a "
+                        "column, or leave --rows out to take those of the taskset"
                     )
                 gold = row["answer"]
                 gold = str(gold) if field.annotation is str else gold
                 values[name] = row["prompt"] if name in _PROMPT else gold
-        return cls.model_validate_json(json.dumps(values))
+        try:
+            return cls.model_validate_json(json.dumps(values))
+        except ValueError as error:  # pydantic's
+            raise Unfit(f"a row is not the data of {self.__name__}: {error}") from None
 
 
 def _nodes(data: Any, completion: list[dict[str, Any]]) -> list[Any]:
@@ -375,7 +382,8 @@ def _nodes(data: Any, completion: list[dict[str, Any]]) -> list[Any]:
     said = []
     for message in completion:
         calls = [
-            {"id": str(at), **call["function"]} for at, call in enumerate(message.get("tool_calls") or ())
+            {"id": str(at), **call["function"]}
+            for at, call in enumerate(message.get("tool_calls") or ())
         ]
         said.append({**message, "tool_calls": calls} if calls else message)
     asked = data.prompt or ""
@@ -488,6 +496,8 @@ class _Job:
         try:
             values = _awaited(KINDS[self.kind](self.target, rows, completions, self.chat))
             values = list(map(_awaited, values))
+        except Unfit as error:
+            return [{"fault": "unfit", "what": str(error)}] * len(rows)
         except BaseException as error:  # a foreign reward may raise anything
             what = f"{type(error).__name__}: {str(error)[:200]}"
             return [{"fault": "raised", "what": what}] * len(rows)

@@ -43,8 +43,9 @@ MANY, GROWTH = "many", "growth"
 class Reply(NamedTuple):
     """The reply to one completion: a reward, or why there is none.
 
-    `fault` is "" or one of "none", "nan", "type", "raised", "length", "timeout", "died", "skipped";
-    `what` has the details. `changed` lists what the call left changed.
+    `fault` is "" or one of "none", "nan", "type", "raised", "length", "timeout", "died", "skipped",
+    or "unfit" if the row does not fit the target; `what` has the details. `changed` lists what the
+    call left changed.
     """
 
     reward: float | None = None

@@ -113,7 +113,9 @@ def _first(columns: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 def _text_of_prompt(prompt: Any) -> str:
     if isinstance(prompt, list):  # messages
-        parts = [each.get("content", each.get("text")) for each in prompt if isinstance(each, Mapping)]
+        parts = [
+            each.get("content", each.get("text")) for each in prompt if isinstance(each, Mapping)
+        ]
         return "\n".join(filter(None, map(_text_of_prompt, parts)))
     return prompt if isinstance(prompt, str) else ""
 
