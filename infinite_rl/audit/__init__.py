@@ -20,9 +20,9 @@ A probe is used only where the gold's form decides it: to accuse a sound reward 
 from .audit import Limits, audit, replay
 from .findings import Finding, Report
 from .rows import AuditRow, audit_rows
-from .targets import Settings, Target, Witness
+from .targets import Settings, Target, Witness, own_rows
 
 __all__ = [
     "AuditRow", "Finding", "Limits", "Report", "Settings", "Target", "Witness", "audit",
-    "audit_rows", "replay",
+    "audit_rows", "own_rows", "replay",
 ]  # fmt: skip

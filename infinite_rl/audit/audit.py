@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 
+from ..errors import UsageError
 from .findings import Finding, Rate, Report, cost, ordered
 from .probes import (
     ACCEPT,
@@ -87,7 +88,7 @@ def audit(
     """Audit a target on rows. `wrap` states the form of answers: a text with {answer} in it.
 
     Raises:
-        UsageError: the target cannot be loaded.
+        UsageError: the target cannot be loaded, or the rows do not fit it.
     """
     started = time.monotonic()
     with Target(spec, settings or Settings()) as target:
@@ -222,6 +223,8 @@ class _Audit:
         if all(reply.fault == "raised" for reply in replies):
             self.target.chat = self.result.chat = True
             replies = self.target.judge(pairs)
+        if all(reply.fault == "unfit" for reply in replies):
+            raise UsageError(f"{self.target.spec}: {' '.join(replies[0].what.split())}")
         if all(reply.fault == "raised" for reply in replies):
             self.result.note = f"it raises on every completion: {replies[0].what}"
             return False

@@ -25,9 +25,11 @@ import sys
 import threading
 import time
 import types
+import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 _SOURCE_CHARS = 200_000
@@ -50,6 +52,10 @@ _GOLD = (
 )  # fmt: skip
 _PROMPT = ("prompt", "question", "problem", "query", "instruction", "input")
 _ROW = ("row", "doc", "example", "sample", "item", "task", "info", "extra_info", "state")
+
+
+class Unfit(ValueError):
+    """The row or the target does not fit the call, which is no fault of the reward."""
 
 
 # --- the kinds of call ---------------------------------------------------------------------------
@@ -144,6 +150,13 @@ def _verl(fn: Any, rows: list[Any], completions: list[str], _chat: bool) -> list
     return results
 
 
+def _verifiers(fn: Any, rows: list[Any], completions: list[str], chat: bool) -> list[Any]:
+    if isinstance(fn, Tasks):
+        pairs = zip(completions, rows, strict=True)
+        return [_awaited(fn.reward(row, _message(text, True))) for text, row in pairs]
+    return _rubric(fn, rows, completions, chat)
+
+
 def _rubric(fn: Any, rows: list[Any], completions: list[str], chat: bool) -> list[Any]:
     funcs = [fn]
     weights: list[float] = [1.0]
@@ -230,33 +243,164 @@ def _nemo_gym(fn: Any, rows: list[Any], completions: list[str], _chat: bool) -> 
     for text, row in zip(completions, rows, strict=True):
         part = {"type": "output_text", "text": text, "annotations": []}
         message = {"id": "1", "type": "message", "role": "assistant", "status": "completed"}
-        request = {"input": [{"role": "user", "content": row["prompt"]}]}
+        asked = {"input": [{"role": "user", "content": row["prompt"]}]}
         body = {
+            "responses_create_params": asked,
             **row["columns"],
-            "responses_create_params": request,
             "response": {
                 **{"id": "1", "created_at": 0.0, "model": "audit", "object": "response"},
                 **{"parallel_tool_calls": False, "tool_choice": "none", "tools": []},
                 "output": [{**message, "content": [part]}],
             },
         }
-        reply = _post(fn, body) if isinstance(fn, str) else _awaited(fn(body))
-        results.append(None if reply.get("mask_sample") else reply)
+        if isinstance(fn, str):
+            ask = urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open
+            with suppress(OSError, ValueError):  # a server without sessions
+                _post(fn[: -len("verify")] + "seed_session", _unanswered(body), ask)
+            reply = _post(fn, body, ask)
+        else:
+            reply = _awaited(fn(body))
+        results.append(None if reply.get("mask_sample") else reply.get("reward"))
     return results
 
 
-def _post(url: str, body: Any) -> Any:
+def _unanswered(body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name != "response"}
+
+
+def _post(url: str, body: Any, ask: Callable[..., Any] = urllib.request.urlopen) -> Any:
     headers = {"Content-Type": "application/json"}
     request = urllib.request.Request(url, json.dumps(body).encode(), headers)
-    with urllib.request.urlopen(request) as reply:
-        return json.loads(reply.read())
+    try:
+        with ask(request) as reply:
+            return json.loads(reply.read())
+    except urllib.error.HTTPError as error:
+        detail = f"{url} replies {error.code}: {error.read(300).decode(errors='replace')}"
+        raise (Unfit if error.code == 422 else OSError)(detail) from None  # 422: not such a row
+
+
+class Tasks:
+    """A taskset or a task class of verifiers 0.4: the data of each task is a row.
+
+    A task is made from its data anew, as `vf-replay` makes it.
+    """
+
+    def __init__(self, target: Any) -> None:
+        from verifiers.v1.configs.taskset import TasksetConfig
+        from verifiers.v1.task import Task
+        from verifiers.v1.taskset import Taskset
+        from verifiers.v1.utils.generic import concrete_type
+
+        cls: Any = target if inspect.isclass(target) else type(target)
+        self.taskset: Any = None
+        if issubclass(cls, Taskset):
+            if target is cls:
+                target = cls((concrete_type(cls, TasksetConfig, origin=Taskset) or TasksetConfig)())
+            self.taskset, self.config = target, target.config.task
+            cls = cls.task_type()
+            if cls is Task:  # the taskset does not state its type
+                cls = type(next(iter(target)))
+        else:
+            self.config = cls.config_type()()
+        self.task, self.__name__ = cls, cls.__name__
+
+    @classmethod
+    def fits(cls, target: Any) -> bool:
+        """Whether a target is a taskset or a task class, without an import of verifiers."""
+        bases = inspect.getmro(target if inspect.isclass(target) else type(target))
+        names = {f"{base.__module__}.{base.__qualname__}" for base in bases}
+        is_task = "verifiers.v1.task.Task" in names and inspect.isclass(target)
+        return is_task or "verifiers.v1.taskset.Taskset" in names
+
+    def rows(self, most: int) -> Iterator[dict[str, Any]]:
+        """The data of the first tasks of the taskset, as columns that JSON can hold."""
+        from pydantic_core import to_jsonable_python
+
+        if self.taskset is None:
+            raise ValueError("a task class has no rows of its own: give it some with --rows FILE")
+        for task in islice(self.taskset, most):
+            data = task.data
+            columns = {name: value for name, value in data if name in data.model_fields_set}
+            yield to_jsonable_python(columns)
+
+    async def reward(self, row: dict[str, Any], completion: Any) -> float:
+        """Score a finished trace of one completion in a folder of its own."""
+        from verifiers.v1.configs.agent import WireAgentConfig
+        from verifiers.v1.runtimes import SubprocessConfig, provision_runtime
+        from verifiers.v1.state import state_cls
+        from verifiers.v1.trace import AgentInfo, Trace, TraceTask
+
+        task = self.task(self._data(row), self.config)
+        if task.NEEDS_CONTAINER or task.data.image:
+            raise Unfit("the task needs a container: the audit has the subprocess runtime")
+        kind = {"type": type(task).__name__, "key": task.key, "hash": task.hash}
+        trace = Trace(
+            task=TraceTask(data=task.data, **kind),
+            state=state_cls(self.task)(),
+            agent=AgentInfo(config=WireAgentConfig()),
+            nodes=_nodes(task.data, completion),
+        )
+        environment = task.runtime_env()
+        async with provision_runtime(SubprocessConfig(), trace.id, environment) as runtime:
+            await task.setup(trace, runtime)
+            trace.stop("agent_completed")
+            await task.finalize(trace, runtime)
+            await task.score(trace, runtime)
+        if not trace.rewards:
+            raise Unfit(f"{self.__name__} has no rewards")
+        return float(trace.reward)
+
+    def _data(self, row: dict[str, Any]) -> Any:
+        """The row as the data of a task. Raises Unfit if it lacks what the data requires."""
+        cls, columns = self.task.data_type(), row["columns"]
+        takes_all = cls.model_config.get("extra") == "allow"
+        values = {n: v for n, v in columns.items() if takes_all or n in cls.model_fields}
+        values = {n: v for n, v in values.items() if v is not None}
+        values.setdefault("prompt", row["prompt"])
+        for name, field in cls.model_fields.items():
+            if name in values and field.annotation is str and not isinstance(values[name], str):
+                values[name] = str(values[name])
+            elif name not in values and field.is_required():
+                if name not in _GOLD + _PROMPT:
+                    raise Unfit(
+                        f"the data of {self.__name__} requires {name}: the rows need such a "
+                        "column, or leave --rows out to take those of the taskset"
+                    )
+                gold = row["answer"]
+                gold = str(gold) if field.annotation is str else gold
+                values[name] = row["prompt"] if name in _PROMPT else gold
+        try:
+            return cls.model_validate_json(json.dumps(values))
+        except ValueError as error:  # pydantic's
+            raise Unfit(f"a row is not the data of {self.__name__}: {error}") from None
+
+
+def _nodes(data: Any, completion: list[dict[str, Any]]) -> list[Any]:
+    """The messages of a prompt and a completion, each the parent of the next."""
+    from verifiers.v1.graph import MessageNode
+
+    said = []
+    for message in completion:
+        calls = [
+            {"id": str(at), **call["function"]}
+            for at, call in enumerate(message.get("tool_calls") or ())
+        ]
+        said.append({**message, "tool_calls": calls} if calls else message)
+    asked = data.prompt or ""
+    prompt = asked if isinstance(asked, list) else [{"role": "user", "content": asked}]
+    system = [{"role": "system", "content": data.system_prompt}] if data.system_prompt else []
+    before = len(system) + len(prompt)
+    return [
+        MessageNode(message=message, parent=at - 1 if at else None, sampled=at >= before)
+        for at, message in enumerate([*system, *prompt, *said])
+    ]
 
 
 KINDS: dict[str, Callable[[Any, list[Any], list[str], bool], list[Any]]] = {
     "plain": _plain,
     "trl": _trl,
     "verl": _verl,
-    "verifiers": _rubric,
+    "verifiers": _verifiers,
     "openrlhf": _openrlhf,
     "nemo_gym": _nemo_gym,
     "lm_eval": _lm_eval,
@@ -269,6 +413,8 @@ def kind_of(target: Any) -> str:
     if isinstance(target, str):
         return "nemo_gym" if target.rstrip("/").endswith("/verify") else "openrlhf"
     rubric = getattr(target, "rubric", target)
+    if isinstance(target, Tasks):
+        return "verifiers"
     if isinstance(getattr(rubric, "funcs", getattr(rubric, "reward_funcs", None)), list):
         return "verifiers"
     if hasattr(target, "sample_level_fn") or not callable(target):
@@ -350,6 +496,8 @@ class _Job:
         try:
             values = _awaited(KINDS[self.kind](self.target, rows, completions, self.chat))
             values = list(map(_awaited, values))
+        except Unfit as error:
+            return [{"fault": "unfit", "what": str(error)}] * len(rows)
         except BaseException as error:  # a foreign reward may raise anything
             what = f"{type(error).__name__}: {str(error)[:200]}"
             return [{"fault": "raised", "what": what}] * len(rows)
@@ -497,13 +645,16 @@ def load(spec: str) -> Any:
     else:
         module = importlib.import_module(where)
     if not name:
-        own = [n for n, v in vars(module).items() if _is_own(n, v, module)]
+        own = getattr(module, "__all__", None)  # a package of a taskset names it there
+        own = own or [n for n, v in vars(module).items() if _is_own(n, v, module)]
         if len(own) != 1:
             raise ValueError(f"name one of {', '.join(own) or 'nothing'} as {where}:NAME")
         name = own[0]
     target: Any = module
     for part in name.split("."):
         target = getattr(target, part)
+    if Tasks.fits(target):
+        return Tasks(target)
     if inspect.isclass(target) or (callable(target) and name.startswith("load_environment")):
         target = target()
     return target
@@ -517,6 +668,8 @@ def _is_own(name: str, value: Any, module: Any) -> bool:
 def describe(target: Any) -> dict[str, Any]:
     """The kind, name, documentation and source of a target."""
     function = target if inspect.isroutine(target) else type(target)
+    if isinstance(target, Tasks):
+        function = target.task
     source = ""
     if not isinstance(target, str):
         with suppress(OSError, TypeError):
@@ -544,7 +697,7 @@ def _serve(spec: str, paths: list[str]) -> None:
         replies.write(dumps(reply) + "\n")
         replies.flush()
 
-    sys.path[:0] = paths
+    sys.path[:1] = paths  # and not the folder of this file
     try:
         target = load(spec)
         emit(describe(target))
@@ -553,8 +706,23 @@ def _serve(spec: str, paths: list[str]) -> None:
         return
     for line in requests:
         request = loads(line)
+        if request["how"] == "rows":
+            _rows(target, request["most"], emit)
+            continue
         random.seed(request.get("seed"))
         _Job(target, request).run(emit)
+
+
+def _rows(target: Any, most: int, emit: Callable[[dict[str, Any]], None]) -> None:
+    """Give the rows of a taskset, and then its end or an error."""
+    try:
+        if not isinstance(target, Tasks):
+            raise ValueError("it has no rows of its own: give it some with --rows FILE")
+        for columns in target.rows(most):
+            emit({"columns": columns})
+    except BaseException as error:  # a foreign module may raise anything
+        emit({"error": f"{str(error)[:500] or type(error).__name__}"})
+    emit({})
 
 
 def main() -> None:

@@ -43,8 +43,9 @@ MANY, GROWTH = "many", "growth"
 class Reply(NamedTuple):
     """The reply to one completion: a reward, or why there is none.
 
-    `fault` is "" or one of "none", "nan", "type", "raised", "length", "timeout", "died", "skipped";
-    `what` has the details. `changed` lists what the call left changed.
+    `fault` is "" or one of "none", "nan", "type", "raised", "length", "timeout", "died", "skipped",
+    or "unfit" if the row does not fit the target; `what` has the details. `changed` lists what the
+    call left changed.
     """
 
     reward: float | None = None
@@ -125,6 +126,24 @@ class Process:
                 if reply.fault in ("timeout", "died") and not single:
                     replies += [reply] * (len(pairs) - len(replies))
         return replies
+
+    def rows(self, most: int) -> list[dict[str, Any]]:
+        """The columns of the first rows that the target itself has, which is a taskset.
+
+        Raises:
+            UsageError: it has none, or cannot load them.
+        """
+        if self._child is None:
+            self._start()
+        self._send({"how": "rows", "most": most})
+        rows = []
+        while isinstance(value := self._line(_START_S), dict) and "columns" in value:
+            rows.append(value["columns"])
+        if value:
+            self.kill()
+            why = value.get("error") if isinstance(value, dict) else f"its process: {value}"
+            raise UsageError(f"{self.spec}: {why}")
+        return rows
 
     def restart(self) -> None:
         """Go on in a fresh process."""

@@ -85,7 +85,7 @@ def audit_row(index: int, columns: Mapping[str, Any], answer: str = "") -> Audit
             f"(its columns: {', '.join(map(str, columns))})"
         )
     value = values[0] if values else response
-    prompt = _text_of_prompt(_first(columns, _PROMPTS))
+    prompt = _text_of_prompt(_first({**_request(columns), **columns}, _PROMPTS))
     if response is None and isinstance(value, str) and not _gold_text(value):
         response = value  # a whole answer, with its reasoning
     golds = (_choice(fields, each) or _gold_texts(each) for each in values)
@@ -113,9 +113,17 @@ def _first(columns: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 def _text_of_prompt(prompt: Any) -> str:
     if isinstance(prompt, list):  # messages
-        parts = [str(each.get("content", "")) for each in prompt if isinstance(each, Mapping)]
-        return "\n".join(parts)
+        parts = [
+            each.get("content", each.get("text")) for each in prompt if isinstance(each, Mapping)
+        ]
+        return "\n".join(filter(None, map(_text_of_prompt, parts)))
     return prompt if isinstance(prompt, str) else ""
+
+
+def _request(columns: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The request to a model that a row of NeMo Gym holds."""
+    request = columns.get("responses_create_params")
+    return request if isinstance(request, Mapping) else {}
 
 
 def _choice(fields: Mapping[str, Any], value: Any) -> list[str]:

@@ -13,14 +13,14 @@ from typing import Any
 from ..errors import UsageError, look_up
 from .probes import ACCEPT, NO_FILE, NOT_ALL, ONE_TURN, REFUSE, SAME, SURVIVE
 from .process import MAIN, Process, Reply
-from .rows import AuditRow
+from .rows import AuditRow, audit_row
 
 # One row a kind of target: how it is called, and whether one call judges a batch.
 KINDS: Mapping[str, tuple[str, bool]] = {
     "plain": ("f(completion, answer), with further columns by their names", False),
     "trl": ("f(prompts, completions, **columns): a list of rewards", True),
     "verl": ("compute_score(data_source, solution_str, ground_truth, extra_info)", False),
-    "verifiers": ("a function of a rubric, a rubric, or load_environment", False),
+    "verifiers": ("a taskset or a task, a function of a rubric, a rubric, load_environment", False),
     "nemo_gym": ("the URL of a resources server's /verify, or verify(body)", False),
     "openrlhf": ("reward_func(queries, prompts, labels), or the URL of a remote reward", True),
     "lm_eval": ("process_results(doc, results)", False),
@@ -30,6 +30,7 @@ KINDS: Mapping[str, tuple[str, bool]] = {
     ),
 }
 _NEAR = 1e-6
+_OWN_ROWS = 200  # of a taskset, which may have no end
 _FAULTS = {
     "nan": "not a number",
     "type": "not a number",
@@ -148,6 +149,17 @@ class Target:
             lost = [_pays(a, limit) and not _pays(b, limit) and not b.fault for a, b in pairs]
             return any(lost), other
         return any(not same(a, b) for a, b in pairs), other
+
+
+def own_rows(spec: str, settings: Settings, answer: str = "") -> list[AuditRow]:
+    """The rows of a verifiers taskset: the data of its first tasks. `answer` names the golds.
+
+    Raises:
+        UsageError: the target has no rows, cannot load them, or they have no gold.
+    """
+    with Target(spec, settings) as target:
+        columns = target.process.rows(_OWN_ROWS)
+    return [audit_row(index, each, answer) for index, each in enumerate(columns)]
 
 
 def _turns_again(replies: Sequence[Reply]) -> bool:

@@ -25,6 +25,7 @@ class Audit(Verb):
 
     targets  the rewards; several are compared on the same rows
     rows     rows with prompts and golds: .csv, .jsonl, .jsonl.gz, .json, .parquet or a folder
+             (default: the first target's own, if it is a taskset of verifiers)
     answer   column of the golds (default: the usual names)
     wrap     form of an answer, with {answer} in it (default: learned from controls)
     kind     plain, trl, verl, verifiers, nemo_gym, openrlhf, lm_eval, lighteval (default: guessed)
@@ -47,7 +48,7 @@ class Audit(Verb):
     repeated: ClassVar[Sequence[str]] = ("out", "keep")
 
     targets: Strings
-    rows: FilePath
+    rows: FilePath | None = None
     answer: str = ""
     wrap: str = ""
     kind: str = ""
@@ -61,7 +62,7 @@ class Audit(Verb):
     fix: bool = False
 
     def run(self, emit: Emit) -> int:
-        from ..audit import Limits, Settings, audit, audit_rows
+        from ..audit import Limits, Settings, audit, audit_rows, own_rows
         from ..audit.pages import table, text, values
 
         files = [Path(each) for each in self.out]
@@ -70,8 +71,11 @@ class Audit(Verb):
                 raise UsageError(f"{file} must end in .json, .sarif or .html")
         if self.wrap and "{answer}" not in self.wrap:
             raise UsageError("--wrap needs {answer}, where the answer stands")
-        rows = list(audit_rows(self.rows, self.answer))
         settings = Settings(self.kind, self.python, self.timeout, self.memory, self.keep)
+        if self.rows:
+            rows = list(audit_rows(self.rows, self.answer))
+        else:
+            rows = own_rows(self.targets[0], settings, self.answer)
         limits = Limits(self.seconds, self.sample)
         reports = [audit(each, rows, settings, limits, self.wrap) for each in self.targets]
         own = [audit(OURS, rows, Settings(keep=_CACHES), limits)] if self.fix else []
