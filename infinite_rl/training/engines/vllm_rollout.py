@@ -54,7 +54,10 @@ class VLLMRollout:
         """Load weights as `TrainerRole.weights` returns them, and drop the prefix cache."""
         from safetensors.torch import save_file
 
-        unique = {id(tensor): name for name, tensor in [*weights.items()][::-1]}  # the first name
+        unique = {  # of tied weights the first name, as in a checkpoint
+            (tensor.data_ptr(), tensor.shape, tensor.stride()): name
+            for name, tensor in [*weights.items()][::-1]
+        }
         with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as folder:
             path = Path(folder) / "model.safetensors"
             save_file({name: weights[name].contiguous() for name in unique.values()}, path)
