@@ -157,6 +157,7 @@ NEEDED = {
     "torch": "train: train sft config.json",
     "transformers": "train: evaluate --model m --tasks rows.jsonl -o out",
     "trl": "trl: train sft config.json --engine trl",
+    "langdetect": "eval: evaluate --model m --tasks rows.jsonl --convention published -o out",
     "lm_eval": "eval: evaluate --harness lm_eval --model m --tasks gsm8k -o out",
 }
 # Each command in a fork of one process, so that what one has loaded is not there for the next; the
