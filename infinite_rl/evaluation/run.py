@@ -223,8 +223,8 @@ def answer_shard(
 
 def judged(run: TaskRun) -> Score:
     """Judge all answers of a task into its records; write and return the score."""
-    own = {"timeout": run.config.timeout, "convention": run.config.convention}
-    path, judging = run.folder / RECORDS, Judging("completion", **own)
+    path, config = run.folder / RECORDS, run.config
+    judging = Judging("completion", timeout=config.timeout, convention=config.convention)
     score_file(_Records(run, CompletionIndex(run.folder)), path, judging, overwrite=True)
     score = score_of(rows.read(path), run.config.samples)
     score.write(run.folder / SCORE)
