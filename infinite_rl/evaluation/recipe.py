@@ -126,11 +126,12 @@ def compare(task: str, out: Path) -> Comparison:
     if not pairs:
         raise StoreError(f"{task}: no item has a verdict before and after")
     changes = [later - earlier for earlier, later in pairs]
-    sums = [sum(shares) / len(pairs) for shares in zip(*pairs, strict=True)]
+    shares = [sum(each) / len(pairs) for each in zip(*pairs, strict=True)]
     return Comparison(
         task,
         len(pairs),
-        *sums,
+        shares[0],
+        shares[1],
         bootstrap(changes),
         sum(change > 0 for change in changes),
         sum(change < 0 for change in changes),

@@ -23,7 +23,7 @@ from ..dataset import rows
 from ..dataset.prompt_templates import PROMPT_TEMPLATES
 from ..dataset.rows import Row
 from ..dataset.scoring import Judging, score_file
-from ..errors import ProviderError, Stopped, UsageError, look_up
+from ..errors import ProviderError, Stopped, UsageError, import_extra, look_up
 from ..files.atomic import locked
 from ..manifest import environment_info, read_manifest, write_manifest
 from ..providers.base import Provider
@@ -160,6 +160,8 @@ def evaluate(
     if not config.out:
         raise UsageError("out is missing: the folder that the results go to")
     look_up("prompt template", config.prompt_template, PROMPT_TEMPLATES)
+    if config.convention == "published":  # before a model is asked
+        import_extra("langdetect", "IFEval's own checker needs", "eval")
     if config.shards > 1 and provider:
         raise UsageError("a provider object cannot be shared with other processes: use one shard")
     runs = [TaskRun.of(config, task) for task in tasks_of(config.tasks)]
@@ -221,8 +223,8 @@ def answer_shard(
 
 def judged(run: TaskRun) -> Score:
     """Judge all answers of a task into its records; write and return the score."""
-    own = {"timeout": run.config.timeout, "convention": run.config.convention}
-    path, judging = run.folder / RECORDS, Judging("completion", **own)
+    path, config = run.folder / RECORDS, run.config
+    judging = Judging("completion", timeout=config.timeout, convention=config.convention)
     score_file(_Records(run, CompletionIndex(run.folder)), path, judging, overwrite=True)
     score = score_of(rows.read(path), run.config.samples)
     score.write(run.folder / SCORE)

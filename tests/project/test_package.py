@@ -168,6 +168,7 @@ NEEDED = {
     "httptools": "serve: serve",
     "prometheus_client": "serve: serve",
     "mcp": "mcp: mcp",
+    "langdetect": "eval: evaluate --model m --tasks rows.jsonl --convention published -o out",
     "lm_eval": "eval: evaluate --harness lm_eval --model m --tasks gsm8k -o out",
 }
 # Each command in a fork of one process, so that what one has loaded is not there for the next; the

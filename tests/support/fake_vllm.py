@@ -33,6 +33,7 @@ class LLM:
     max_model_len: int | None = None
     seed: int = 0
     logprobs_mode: str = "raw_logprobs"
+    worker_extension_cls: str = ""
     calls: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:

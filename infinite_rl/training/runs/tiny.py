@@ -80,7 +80,8 @@ def make_items(benchmark: str, count: int, *, test: bool, seed: int) -> list[Row
     items = []
     for number in range(count):
         draw = Random(f"{seed}/{benchmark}/{test}/{number}")
-        items.append(_MAKERS[benchmark](_Drawn(draw, number, *draw.choice(pairs), test)))
+        a, b = draw.choice(pairs)
+        items.append(_MAKERS[benchmark](_Drawn(draw, number, a, b, test)))
     return items
 
 
@@ -214,7 +215,12 @@ def _fine_tune(out: Path, steps: int, seed: int) -> None:
         for name, (_, template, count) in _SETS.items()
         if count
     ]  # fmt: skip
-    values = {"model": str(out), "algorithm": "sft", "datasets": sets, "out": str(out / "runs")}
+    values: dict[str, Any] = {
+        "model": str(out),
+        "algorithm": "sft",
+        "datasets": sets,
+        "out": str(out / "runs"),
+    }
     values |= {"max_steps": steps, "warmup_steps": min(20, steps - 1), "batch_size": 16}
     values |= {"learning_rate": 4e-3, "tokens_per_batch": 8_192, "save_every": steps}
     config = TrainingConfig.of({**values, "device": "cpu", "seed": seed})
