@@ -43,6 +43,7 @@ _GOLDS_S = 5.0  # for the golds of all rows
 _SHORT = 2000  # characters of a text that is sent to a target that hangs
 _LONG_S = 0.1  # seconds of a call with a long text, from which a longer one is tried
 _OF_PROBES = 0.7  # of the time
+_OF_STATE = ("order", "repeated", "many calls", "growth", "side effect", "patched", "executed")
 _FORGED = 2  # rows of code whose harness is attacked
 _ENOUGH = 3  # failures of one kind, of a target that runs programs
 _MOST_HANGS = 2  # after which no further long text is sent
@@ -555,12 +556,18 @@ class _Audit:
 
     def _findings(self) -> Iterator[Finding]:
         """A finding for each kind that failed and whose witness shows it again."""
+        # A target that keeps state has a fresh process each time, as `replay` has. For others one
+        # is enough: the import of a trainer takes seconds.
+        is_pure = self.failures.keys().isdisjoint(_OF_STATE)
+        self.target.fresh()
         for kind, failures in self.failures.items():
             by_length = sorted(failures, key=lambda each: len(each[0].completion))
             for probe, witness, _ in islice(by_length, 3):
-                self.target.fresh()
+                if not is_pure:
+                    self.target.fresh()
                 small = self._minimal(probe, witness)
-                self.target.fresh()  # as `replay` does
+                if not is_pure:
+                    self.target.fresh()
                 is_shown, replies = self.target.shows(small)
                 if is_shown:
                     rows, of_rows = (
