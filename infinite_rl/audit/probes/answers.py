@@ -284,8 +284,6 @@ def right(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     """The gold in the accepted form, with other things around it."""
     gold = row.gold
     yield Probe("spacing", row, surface(gold) + "\n", ACCEPT)
-    if row.kind != WHOLE:
-        yield Probe("spacing", row, surface(gold).replace("\n", "\r\n"), ACCEPT)
     if surface.name != "alone" and "bare" not in surface.name and surface.text[:1] != "<":
         yield Probe("long reasoning", row, _FILLER * 300 + "\n" + surface(gold), ACCEPT)
         if row.kind == CHOICE:
