@@ -6,7 +6,7 @@ For each host and each Python: the newest release of the host that resolves alon
 release beside our light dependencies and all of `EXTRAS` at once. What resolves at once does so one
 by one, too; where it does not, the light ones and each extra beside them are tried, and the
 resolver's reason is given. Only wheels for Linux on x86-64 count; the source packages of `LEFT_OUT`
-are left out. Needs `uv`, tomli in Python 3.10, and an index; some ten seconds a resolution.
+are left out. Needs `uv`, tomli in Python 3.10, and an index; ten to ninety seconds a resolution.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib import import_module
@@ -150,15 +150,16 @@ def main() -> None:
     parser.add_argument("--pythons", default=",".join(PYTHONS), help="with commas")
     parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="write the page here, too")
     args = parser.parse_args()
-    only, pythons, cells = args.only.split(","), args.pythons.split(","), list[Cell]()
+    only, pythons = args.only.split(","), args.pythons.split(",")
     if broken := [reason for each in pythons if (reason := resolve(ours()[""], each).reason)]:
         sys.exit(f"ours alone does not resolve: {broken[0]}")
     hosts = [each for each in HOSTS if not args.only or each.partition(">=")[0] in only]
     with ThreadPoolExecutor(12) as pool:  # each waits for the index
-        pairs = [(host, python) for host in hosts for python in pythons]
-        for each in pool.map(lambda pair: cell(*pair), pairs):
+        calls = [pool.submit(cell, host, python) for host in hosts for python in pythons]
+        for call in as_completed(calls):
+            each = call.result()
             print(f"{each.host}, {each.python}: {each}", file=sys.stderr, flush=True)
-            cells.append(each)
+        cells = [call.result() for call in calls]
     text = "\n".join(page(cells)) + "\n"
     print(text)
     if args.out:
