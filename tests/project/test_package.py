@@ -151,6 +151,61 @@ print(loaded)
     assert python(code) == "{}\n"
 
 
+# Classes and decorators of a trainer, whatever it calls them; nothing of an extra can be imported.
+ALONE = """
+import importlib, json, pkgutil, sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+class Anything:
+    def __init_subclass__(cls, **options): pass
+    def __class_getitem__(cls, item): return cls
+    def __init__(self, *args, **options): pass
+    def __call__(self, *args, **options): return args[0]
+
+class Host(ModuleType):
+    __path__ = []
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (Anything,), {})
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        first = name.split(".")[0]
+        if first in HIDDEN:
+            raise ModuleNotFoundError(f"no module {name}", name=name)
+        return ModuleSpec(name, self) if first in HOSTS else None
+    def create_module(self, spec): return Host(spec.name)
+    def exec_module(self, module): pass
+
+sys.meta_path.insert(0, Finder())
+import infinite_rl.adapters as adapters
+from infinite_rl.adapters.verl import compute_score
+from infinite_rl.dataset.ground_truth import pack
+from infinite_rl.types import Sample
+
+names = [each.name for each in pkgutil.iter_modules(adapters.__path__)]
+for name in names:
+    importlib.import_module(f"infinite_rl.adapters.{name}")
+truth = pack(Sample("math", "", "7", ""))
+answers = [f"<answer>${number}$</answer>" for number in (7, 8)]
+print(json.dumps([
+    len(names),
+    adapters.for_trl()(["?"] * 2, answers, ground_truth=[truth] * 2),
+    [compute_score("any", answer, truth, {})["score"] for answer in answers],
+]))
+"""
+
+
+def test_adapters_and_their_rewards_need_no_extra() -> None:
+    adapters = list((PACKAGE / "adapters").glob("[a-z]*.py"))
+    hosts = {"nemo_gym", "open_instruct", "openreward", "skyrl_gym", "verifiers"}
+    hidden = set().union(*EXTRAS.values())
+    code = f"HIDDEN, HOSTS = {hidden}, {hosts}\n{ALONE}"
+    assert json.loads(python(code)) == [len(adapters), [1.0, 0.0], [1.0, 0.0]]
+
+
 # A command that needs each library of an extra, and the extra that has to be installed for it.
 NEEDED = {
     "openai": "openai: generate --provider openai_compatible --model_name m --base_url http://a",
