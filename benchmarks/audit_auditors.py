@@ -82,9 +82,9 @@ def main() -> None:
                 sent = list(_rows(path.with_suffix(".jsonl")))
                 grader = {"target": target, "kind": kind, "rows": sent}
                 started = time.monotonic()
-                found, left = reported(python, auditor, grader, args.timeout)
+                severities, left = reported(python, auditor, grader, args.timeout)
             wanted = [each["severity"].replace("_", " ") for each in about.get("defects", ())]
-            hits = sum(each in found or "any" in found for each in wanted)
+            hits = sum(each in severities or "any" in severities for each in wanted)
             count["defects"] += len(wanted)
             count["found"] += hits
             count["sound"] += bool(about["sound"])
@@ -95,10 +95,10 @@ def main() -> None:
                 count["taken"] += 1
                 count["taken defects"] += len(wanted)
                 count["taken sound"] += bool(about["sound"])
-            if about["sound"] and found:
+            if about["sound"] and severities:
                 accused.append(path.stem)
             state = "sound" if about["sound"] else f"{hits}/{len(wanted)}"
-            print(f"{auditor} {path.stem}: {state} {sorted(set(found))} {left}", flush=True)
+            print(f"{auditor} {path.stem}: {state} {sorted(set(severities))} {left}", flush=True)
         print(
             f"TOTAL {auditor}: found {count['found']} of {count['defects']} "
             f"({count['taken defects']} in the {count['taken']} graders that it takes), "

@@ -108,9 +108,9 @@ def reward_doctor(grader: Grader) -> list[str]:
     scores = [each.score for each in result.outcomes if each.score is not None]
     if result.is_graded and max(scores) > 0:  # its report asks for a threshold then
         result = package.audit(reward, threshold=max(scores) / 2)
-    found = [EXPLOITABLE] * bool(result.false_positives) + [UNSTABLE] * bool(result.errors)
+    severities = [EXPLOITABLE] * bool(result.false_positives) + [UNSTABLE] * bool(result.errors)
     strict = result.profile == "format_strict"  # "your format requirement, not a defect"
-    return found + [FALSE_REJECT] * bool(result.false_negatives and not strict)
+    return severities + [FALSE_REJECT] * bool(result.false_negatives and not strict)
 
 
 def rewardprobe(grader: Grader) -> list[str]:
@@ -130,8 +130,10 @@ def rewardprobe(grader: Grader) -> list[str]:
         return grader.score(completion, grader.rows[at if isinstance(at, int) else 0])
 
     report = Probe().test_fn(reward, tasks)
-    found = {each.severity.value for family in report.families for each in family.findings}
-    return ["any"] * bool(found & {"critical", "warning"}) + ["critical"] * ("critical" in found)
+    severities = {each.severity.value for family in report.families for each in family.findings}
+    return ["any"] * bool(severities & {"critical", "warning"}) + ["critical"] * (
+        "critical" in severities
+    )
 
 
 _CHECKS = {
@@ -159,12 +161,14 @@ def rl_envdoctor(grader: Grader) -> list[str]:
         return grader.score(completion, grader.rows[int(case.id)])
 
     report = run_checks(scan(FunctionTarget(reward, cases), n_cases=len(cases)))
-    found = [
+    findings = [
         each
         for each in report.findings
         if str(getattr(each.severity, "value", each.severity)) in ("high", "critical")
     ]
-    return [_CHECKS.get(each.check, EXPLOITABLE) for each in found if _CHECKS.get(each.check) != ""]
+    return [
+        _CHECKS.get(each.check, EXPLOITABLE) for each in findings if _CHECKS.get(each.check) != ""
+    ]
 
 
 def gradecheck(grader: Grader) -> list[str]:
@@ -213,8 +217,8 @@ def falsepass(grader: Grader) -> list[str]:
     )
     command = [sys.executable, "-c", "import falsepass.cli; falsepass.cli.main()"]
     options = {"check": False, "capture_output": True, "text": True}
-    made = [*command, "init", "rewards.py", "--dataset", "rows.jsonl", "--func", "reward"]
-    subprocess.run(made, **options)  # type: ignore[call-overload]
+    command_line = [*command, "init", "rewards.py", "--dataset", "rows.jsonl", "--func", "reward"]
+    subprocess.run(command_line, **options)  # type: ignore[call-overload]
     run = [sys.executable, "-m", "falsepass.runner", "audits/rewards", "--jobs", "1"]
     done = subprocess.run(run, **options)  # type: ignore[call-overload]
     path = Path("audits/rewards/probe-results.json")
@@ -226,13 +230,13 @@ def falsepass(grader: Grader) -> list[str]:
         "zero": EXPLOITABLE, "full": FALSE_REJECT, "stable": UNSTABLE,
         "below_reference": EXPLOITABLE, "at_most_reference": EXPLOITABLE,
     }  # fmt: skip
-    found = []
+    paid_wrongly = []
     for each in json.loads(path.read_text("utf-8"))["results"]:
         if each["errors"]:
-            found.append(UNSTABLE)
+            paid_wrongly.append(UNSTABLE)
         elif not each["passed"] and each["probe"] != "P12" and each["expected"] in severities:
-            found.append(severities[each["expected"]])
-    return found
+            paid_wrongly.append(severities[each["expected"]])
+    return paid_wrongly
 
 
 def bohrin(grader: Grader) -> list[str]:

@@ -96,8 +96,8 @@ def rows_of(name: str, data: Path) -> list[AuditRow]:
         "gsm8k": _gsm8k, "math500": _math500, "programs": _programs, "choices": _choices,
         "words": _words,
     }  # fmt: skip
-    made = sets[name](data) if name in sets else _procedural(name)
-    return [audit_row(index, columns) for index, columns in enumerate(made)]
+    rows = sets[name](data) if name in sets else _procedural(name)
+    return [audit_row(index, columns) for index, columns in enumerate(rows)]
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

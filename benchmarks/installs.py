@@ -76,9 +76,9 @@ def resolve(requirements: Sequence[str], python: str) -> Resolved:
     return Resolved(dict(re.findall(r"^([\w.-]+)==(\S+)", done.stdout, re.M)))
 
 
-def reason_of(said: str) -> str:
+def reason_of(text: str) -> str:
     """The beginning of the resolver's reason, in one line."""
-    words = " ".join(re.sub(r"[×╰─▶│|]+", " ", said).partition("hint:")[0].split())
+    words = " ".join(re.sub(r"[×╰─▶│|]+", " ", text).partition("hint:")[0].split())
     _, because, why = words.partition("Because ")
     return shorten(because + why if why else words, 400, placeholder=" ...")
 
@@ -125,9 +125,11 @@ def cell(host: str, python: str) -> Cell:
 
 def page(cells: Sequence[Cell]) -> Iterator[str]:
     """The table, then what does not resolve, with the reasons."""
-    said = subprocess.run(["uv", "--version"], capture_output=True, text=True, check=True).stdout
+    uv_version = subprocess.run(
+        ["uv", "--version"], capture_output=True, text=True, check=True
+    ).stdout
     today = datetime.now(timezone.utc).strftime("%Y-%m-%d")
-    yield f"Resolved on {today} by uv {said.split()[1]}, for {PLATFORM}.\n"
+    yield f"Resolved on {today} by uv {uv_version.split()[1]}, for {PLATFORM}.\n"
     pythons = list(dict.fromkeys(each.python for each in cells))
     yield f"| host | {' | '.join(pythons)} |\n|---|{'---|' * len(pythons)}"
     for host in dict.fromkeys(each.host for each in cells):
@@ -137,8 +139,8 @@ def page(cells: Sequence[Cell]) -> Iterator[str]:
     for each in cells:
         for extra, reason in each.clashes:
             reasons.setdefault((each.host, extra or "ours", reason), []).append(each.python)
-    for (host, what, reason), found in reasons.items():
-        yield f"| {host} | {', '.join(found)} | {what} | {reason} |"
+    for (host, what, reason), pythons in reasons.items():
+        yield f"| {host} | {', '.join(pythons)} | {what} | {reason} |"
 
 
 def main() -> None:

@@ -58,10 +58,10 @@ def rounds() -> dict[str, list[dict[str, Any]]]:
 
 def with_questions(rows: Sequence[dict[str, Any]]) -> Marks:
     """As `marks`, of our verdict if it is given the question."""
-    asked = {(row["prediction"], row["gold"]): row["question"] for row in rows}
+    questions = {(row["prediction"], row["gold"]): row["question"] for row in rows}
 
     def judge(prediction: str, gold: str) -> bool:
-        return verify(prediction, gold, question=asked[prediction, gold]).equal
+        return verify(prediction, gold, question=questions[prediction, gold]).equal
 
     return marks(judge, rows)[0]
 

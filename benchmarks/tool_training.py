@@ -33,8 +33,8 @@ def rows(seed: int) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     """Rows with a worked response, which mostly guesses; and test rows of other numbers."""
     chance = Random(seed)
     numbers = chance.sample(_NUMBERS, len(_NUMBERS))
-    made = [_row(a, b, chance) for a, b in numbers]
-    return made[_TEST:], made[:_TEST]
+    rows = [_row(a, b, chance) for a, b in numbers]
+    return rows[_TEST:], rows[:_TEST]
 
 
 def _row(a: int, b: int, chance: Random) -> dict[str, str]:

@@ -130,15 +130,15 @@ def agreements(folder: Path) -> Iterator[Agreement]:
         groups = role.sample([PromptRequest(index, "", 0) for index in range(len(prompts))])
         every = [(prompts[index].ids, each) for index, group in enumerate(groups) for each in group]
         inputs = [ids for ids, _ in every], [each.ids for _, each in every]
-        found = torch.tensor([value for _, each in every for value in each.log_probs])
+        log_probs = torch.tensor([value for _, each in every for value in each.log_probs])
         differences = []
         for learner in (right, wrong):
             with torch.no_grad():
                 of = learner.response_log_probs(*inputs, temperature=config.temperature)
             own = of["log_probs"][of["response_mask"].bool()]
-            differences.append((own - found).abs())
+            differences.append((own - log_probs).abs())
         right_, wrong_ = differences
-        return Agreement(state, len(found), float(right_.max()), float(right_.mean()),
+        return Agreement(state, len(log_probs), float(right_.max()), float(right_.mean()),
                          float(wrong_.mean()))  # fmt: skip
 
     yield compared("as loaded", first, changed)

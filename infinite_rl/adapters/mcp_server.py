@@ -54,10 +54,10 @@ class ToolServer:
 
     def functions(self) -> list[Callable[..., Any]]:
         """Return the functions, asynchronous, with names, types and docstrings."""
-        made: list[Callable[..., Any]] = [self._run_by(TOOLS[name]) for name in self._tools]
+        functions: list[Callable[..., Any]] = [self._run_by(TOOLS[name]) for name in self._tools]
         if self._rows:
-            made += [self.list_tasks, self.begin_task, self.submit]
-        return made
+            functions += [self.list_tasks, self.begin_task, self.submit]
+        return functions
 
     async def list_tasks(self) -> list[str]:
         """List the ids of the tasks."""
@@ -109,13 +109,13 @@ def serve(
 
     Raises as `ToolServer`, and UsageError if `mcp` is not installed.
     """
-    made = ToolServer(read(source) if source else (), tools, limits, timeout)
+    tool_server = ToolServer(read(source) if source else (), tools, limits, timeout)
     server_class, tool_error = _package()
     server = server_class("infinite-rl", log_level="WARNING")
-    for function in made.functions():
+    for function in tool_server.functions():
         described = (function.__doc__ or "").partition("\n\n")[0]
-        told = _telling(function, tool_error)
-        server.add_tool(told, name=function.__name__, description=described)
+        wrapped = _with_tool_errors(function, tool_error)
+        server.add_tool(wrapped, name=function.__name__, description=described)
     server.run()
 
 
@@ -132,12 +132,14 @@ def _package() -> tuple[Any, type[Exception]]:
     return MCPServer, ToolError
 
 
-def _telling(function: Callable[..., Any], tool_error: type[Exception]) -> Callable[..., Any]:
+def _with_tool_errors(
+    function: Callable[..., Any], tool_error: type[Exception]
+) -> Callable[..., Any]:
     @functools.wraps(function)
-    async def told(*args: Any, **named: Any) -> Any:
+    async def wrapped(*args: Any, **named: Any) -> Any:
         try:
             return await function(*args, **named)
         except InfiniteRLError as error:
             raise tool_error(str(error)) from error
 
-    return told
+    return wrapped

@@ -78,20 +78,20 @@ class SandboxToolset(vf.Toolset[SandboxToolsetConfig, ToolState]):
 
     def _episode(self) -> Episode:
         """Return the episode of the calling rollout. Raises SandboxError."""
-        key, known = self.state.session, self._episodes
+        key, episodes = self.state.session, self._episodes
         if not key:
             raise SandboxError("the task has named no session")
-        if key not in known:
+        if key not in episodes:
             if self.state.calls:
                 raise SandboxError("the session was closed to make room: raise max_sessions")
             database = self.state.database or None
-            known[key] = Episode(tools=self.config.names, limits=self._limits, database=database)
-        known.move_to_end(key)
-        while len(known) > self.config.max_sessions:
-            known.popitem(last=False)[1].close()
-        if known[key].fault:
-            raise SandboxError(known[key].fault)
-        return known[key]
+            episodes[key] = Episode(tools=self.config.names, limits=self._limits, database=database)
+        episodes.move_to_end(key)
+        while len(episodes) > self.config.max_sessions:
+            episodes.popitem(last=False)[1].close()
+        if episodes[key].fault:
+            raise SandboxError(episodes[key].fault)
+        return episodes[key]
 
 
 def _ending_rollout(function: Callable[..., Any]) -> Callable[..., Any]:

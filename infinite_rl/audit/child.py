@@ -244,9 +244,9 @@ def _nemo_gym(fn: Any, rows: list[Any], completions: list[str], _chat: bool) -> 
     for text, row in zip(completions, rows, strict=True):
         part = {"type": "output_text", "text": text, "annotations": []}
         message = {"id": "1", "type": "message", "role": "assistant", "status": "completed"}
-        asked = {"input": [{"role": "user", "content": row["prompt"]}]}
+        request = {"input": [{"role": "user", "content": row["prompt"]}]}
         body = {
-            "responses_create_params": asked,
+            "responses_create_params": request,
             **row["columns"],
             "response": {
                 **{"id": "1", "created_at": 0.0, "model": "audit", "object": "response"},
@@ -380,20 +380,22 @@ def _nodes(data: Any, completion: list[dict[str, Any]]) -> list[Any]:
     """The messages of a prompt and a completion, each the parent of the next."""
     from verifiers.v1.graph import MessageNode
 
-    said = []
+    messages = []
     for message in completion:
         calls = [
             {"id": str(at), **call["function"]}
             for at, call in enumerate(message.get("tool_calls") or ())
         ]
-        said.append({**message, "tool_calls": calls} if calls else message)
-    asked = data.prompt or ""
-    prompt = asked if isinstance(asked, list) else [{"role": "user", "content": asked}]
+        messages.append({**message, "tool_calls": calls} if calls else message)
+    own_prompt = data.prompt or ""
+    prompt = (
+        own_prompt if isinstance(own_prompt, list) else [{"role": "user", "content": own_prompt}]
+    )
     system = [{"role": "system", "content": data.system_prompt}] if data.system_prompt else []
     before = len(system) + len(prompt)
     return [
         MessageNode(message=message, parent=at - 1 if at else None, sampled=at >= before)
-        for at, message in enumerate([*system, *prompt, *said])
+        for at, message in enumerate([*system, *prompt, *messages])
     ]
 
 

@@ -77,11 +77,11 @@ def _cases_of(part: Mapping[str, Any]) -> Iterator[tuple[str, Case]]:
         pairs = list(zip(args, expected, strict=False))
     else:
         pairs = [(args, expected)]
-    for given, value in pairs:
-        if isinstance(given, list | tuple):
-            yield name, Case(tuple(given), value)
-        elif isinstance(given, str) and isinstance(value, str):
-            yield name, Case((given,), value)
+    for arguments, value in pairs:
+        if isinstance(arguments, list | tuple):
+            yield name, Case(tuple(arguments), value)
+        elif isinstance(arguments, str) and isinstance(value, str):
+            yield name, Case((arguments,), value)
 
 
 def _asserted(text: str) -> Iterator[tuple[str, Case]]:

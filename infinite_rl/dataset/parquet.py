@@ -55,8 +55,8 @@ def read_columns(path: Path) -> "dict[str, npt.NDArray[np.object_]]":
             column = table.column(name)
             if pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type):
                 values = column.to_numpy(zero_copy_only=False)  # objects; None for null
-                found = pyarrow.compute.match_substring(column, _ESCAPE) if escapes else None
-                if found is not None and pyarrow.compute.any(found).as_py():
+                escaped = pyarrow.compute.match_substring(column, _ESCAPE) if escapes else None
+                if escaped is not None and pyarrow.compute.any(escaped).as_py():
                     values = _objects([_unescaped(value) for value in values])
             else:
                 values = _objects(column.to_pylist())

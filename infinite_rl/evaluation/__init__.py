@@ -15,6 +15,7 @@
     watch.py         the checkpoints of a run, evaluated as they appear
     checkpoints.py   the present checkpoints of a run
     metrics.py       metrics by step, the best step, and how certain it is
+    recipe.py        rows, evaluation, training, evaluation and comparison by one command
 
 Names are loaded on first use.
 """

@@ -108,9 +108,9 @@ def run_recipe(
     on_phase(f"evaluation of {config.model}: {out / BEFORE}")
     evaluate(replace(evaluation, model=config.model, out=str(out / BEFORE)))
     on_phase(f"training: {out / RUNS}")
-    begun = [path for path in sorted((out / RUNS).glob("*")) if checkpoint.newest(path)]
+    started_runs = [path for path in sorted((out / RUNS).glob("*")) if checkpoint.newest(path)]
     config = replace(config, out=str(out / RUNS))
-    resume = begun[-1] if begun else None
+    resume = started_runs[-1] if started_runs else None
     last = train(training_rows, None, config, resume=resume, command=command, on_step=on_step)
     on_phase(f"evaluation of {last}: {out / AFTER}")
     scores = evaluate(replace(evaluation, model=str(last), out=str(out / AFTER)))
@@ -157,10 +157,12 @@ def _prepared(config: TrainingConfig, evaluation: EvaluationConfig, out: Path) -
     """
     runs = [TaskRun.of(evaluation, task) for task in tasks_of(evaluation.tasks)]
     tests = {f"{run.task.name}_test.jsonl": list(run.items) for run in runs}
-    asked = {normalized_text(str(row["prompt"])) for items in tests.values() for row in items}
+    test_prompts = {
+        normalized_text(str(row["prompt"])) for items in tests.values() for row in items
+    }
     scorer = Scorer.of(config.reward) if config.algorithm == "grpo" else None
     every = rows_of(config, scorer)
-    kept = [row for row in every if normalized_text(str(row.get("prompt"))) not in asked]
+    kept = [row for row in every if normalized_text(str(row.get("prompt"))) not in test_prompts]
     if not kept:
         raise UsageError(f"all {len(every)} rows have the prompt of a test item")
     files = {TRAINING_ROWS: kept, **tests}
@@ -198,13 +200,13 @@ def _write(comparisons: Sequence[Comparison], last: Path, out: Path) -> None:
     for offset, phase in ((-0.2, BEFORE), (0.2, AFTER)):
         scores = [Score.read(out / phase / each.task / "score.json") for each in comparisons]
         rates = [score.pass_at[min(score.pass_at)] for score in scores]
-        places = [index + offset for index in range(len(rates))]
+        positions = [index + offset for index in range(len(rates))]
         values_ = [rate.value for rate in rates]
         spread = [
             [max(0.0, rate.value - rate.low) for rate in rates],
             [max(0.0, rate.high - rate.value) for rate in rates],
         ]
-        axes.bar(places, values_, 0.36, yerr=spread, capsize=4, label=phase)
+        axes.bar(positions, values_, 0.36, yerr=spread, capsize=4, label=phase)
     axes.set_xticks(range(len(comparisons)), [each.task for each in comparisons])
     axes.legend()
     save(figure, out / PLOTS / "comparison.png")

@@ -199,11 +199,11 @@ class Instance:
 
     def image(self, fresh: Instance) -> MemoryImage:
         """Return the memory between two calls, by its difference from a fresh instance's."""
-        size, known = self.memory_size(), fresh.memory_size()
+        size, fresh_size = self.memory_size(), fresh.memory_size()
         zeros, pages = ctypes.create_string_buffer(_BLOCK), dict[int, bytes]()
         blank = ctypes.addressof(zeros)
         for block in range(0, size, _BLOCK):
-            at, like = self._base + block, fresh._base + block if block < known else blank
+            at, like = self._base + block, fresh._base + block if block < fresh_size else blank
             if _compare(at, like, _BLOCK):
                 for offset in range(0, _BLOCK, _PAGE):
                     if _compare(at + offset, like + offset, _PAGE):

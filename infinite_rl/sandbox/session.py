@@ -54,7 +54,7 @@ class SessionLimits:
 
 
 @dataclass(frozen=True)
-class Turn:
+class TurnResult:
     """What came of one turn.
 
     `value` is the value of a last expression as the language shows it (SQL: the rows), `error` what
@@ -82,7 +82,7 @@ class Turn:
 class SessionEnded(Exception):
     """The interpreter is gone, in the middle of a turn: with this turn."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: TurnResult) -> None:
         super().__init__(turn.error)
         self.turn = turn
 
@@ -97,7 +97,7 @@ class State(Protocol):
 class Interpreter(Protocol):
     """What a language does for a session. Made from the limits of its turns."""
 
-    def run(self, code: str, limits: Limits) -> Turn:
+    def run(self, code: str, limits: Limits) -> TurnResult:
         """Run the code of one turn. Raises `SessionEnded`, `SandboxError`."""
 
     def state(self) -> State:
@@ -149,8 +149,8 @@ class ToolSession:
     ) -> None:
         runtime = runtime_named(language.strip().lower())
         if not runtime.session:
-            known = ", ".join(each.name for each in RUNTIMES if each.session)
-            raise UsageError(f"there are no sessions in {language}; sessions are in: {known}")
+            languages = ", ".join(each.name for each in RUNTIMES if each.session)
+            raise UsageError(f"there are no sessions in {language}; sessions are in: {languages}")
         if database is not None and runtime.name != "sql":
             raise UsageError(f"a session in {language} has no database: setup is code")
         runtime_file(runtime)
@@ -168,8 +168,8 @@ class ToolSession:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def run(self, code: str) -> Turn:
-        """Run one turn. What the code does wrong is in the `Turn`.
+    def run(self, code: str) -> TurnResult:
+        """Run one turn. What the code does wrong is in the `TurnResult`.
 
         Raises:
             UsageError: the setup fails, or the memory is too small for the language.
@@ -179,11 +179,11 @@ class ToolSession:
             if not self.ended and self.turns >= self.limits.turns:
                 self._end(f"all {self.limits.turns} turns are used")
             if self.ended:
-                return Turn(error=f"The session has ended: {self.ended}.", status="ended")
+                return TurnResult(error=f"The session has ended: {self.ended}.", status="ended")
             self.turns += 1
             if len(code) > self.limits.code_chars:
                 error = f"The code is longer than {self.limits.code_chars} characters."
-                return Turn(error=error, status="error")
+                return TurnResult(error=error, status="error")
             interpreter = self._started()
             began = time.monotonic()
             left = self.limits.total_s - self.used_s

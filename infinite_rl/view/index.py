@@ -97,7 +97,7 @@ class Index:
         self.shown = 0  # rows that are not hidden
         self.version = 0
         self.compares = False
-        self._places: Counter[tuple[int, str]] = Counter()
+        self._rows_read: Counter[tuple[int, str]] = Counter()
         self._lock = threading.Lock()
         self._writer = sqlite3.connect(self._path, check_same_thread=False)
         # What is lost with the machine is made anew from the rows.
@@ -154,13 +154,13 @@ class Index:
         with self.writing() as writer:
             shorts, texts = [], []
             for number, (row, line) in enumerate(batch, first):
-                self._places[side, feed] += 1
+                self._rows_read[side, feed] += 1
                 cells, words, digest = self._cells(row, side)
                 row_id = _stored(_text(row.get("id")) or f"#{hash_of(line):016x}")
                 prompt = flat_text(row.get(prompt_column(row)))
                 key = _signed(hash_of(_text(row.get("id")) or prompt))
                 own = (row_id, key, digest, _stored(prompt[:_TITLE]))
-                shorts.append((number, side, feed, self._places[side, feed], *own, *cells))
+                shorts.append((number, side, feed, self._rows_read[side, feed], *own, *cells))
                 texts.append((number, *words))
             writer.executemany(_INSERT_ROW, shorts)
             writer.executemany(
@@ -230,11 +230,11 @@ class Index:
         """
         kept = 0
         with self.writing() as writer:
-            for place, kind, evidence in findings:
+            for position, kind, evidence in findings:
                 kept += writer.execute(
                     "INSERT INTO findings SELECT number, ?, ? FROM rows "
                     "WHERE side = 0 AND feed = ? AND place = ?",
-                    (_stored(kind), _stored(evidence), feed, place),
+                    (_stored(kind), _stored(evidence), feed, position),
                 ).rowcount
         return kept
 
@@ -252,10 +252,10 @@ class Index:
     def certificate(self, row_id: str) -> str:
         """What the certificate of a row says, "" if it has none."""
         with self.reader() as reader:
-            found = reader.execute(
+            evidence = reader.execute(
                 "SELECT line FROM certificates WHERE id = ?", (_stored(row_id),)
             ).fetchone()
-        return in_words(json.loads(found[0])) if found else ""
+        return in_words(json.loads(evidence[0])) if evidence else ""
 
     def facets(self) -> list[tuple[str, list[tuple[str, int]]]]:
         """The columns of few values, with the values and their rows."""

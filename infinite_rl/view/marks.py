@@ -70,7 +70,7 @@ class Marks:
                 if mark == Mark():
                     del self._waiting[key]
 
-    def place(self) -> None:
+    def locate(self) -> None:
         """Put marks that wait beside their rows, as far as these are there."""
         if not self._waiting:
             return

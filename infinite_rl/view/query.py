@@ -131,34 +131,36 @@ def numbers(index: Index, query: Query, start: int, count: int) -> list[int]:
 
 def total(index: Index, query: Query) -> int:
     """How many rows match."""
-    made = plan(query, index.columns, compares=index.compares)
-    if not made.match and made.conditions == (["rows.hidden = 0"] if index.compares else []):
+    chosen = plan(query, index.columns, compares=index.compares)
+    if not chosen.match and chosen.conditions == (["rows.hidden = 0"] if index.compares else []):
         return index.shown
     with index.reader() as reader:
-        if made.match and not made.conditions:  # the index alone: no row is looked up
-            counted = reader.execute("SELECT count(*) FROM texts WHERE texts MATCH ?", [made.match])
+        if chosen.match and not chosen.conditions:  # the index alone: no row is looked up
+            counted = reader.execute(
+                "SELECT count(*) FROM texts WHERE texts MATCH ?", [chosen.match]
+            )
         else:
-            counted = reader.execute(*made.sql("count(*)"))
+            counted = reader.execute(*chosen.sql("count(*)"))
         return int(counted.fetchone()[0])
 
 
 def place_of(index: Index, query: Query, number: int) -> int:
     """The place of a row among the matching ones, from 0; -1 if it is none of them."""
-    made = plan(query, index.columns, compares=index.compares)
-    made.add("rows.number = ?", number)
+    chosen = plan(query, index.columns, compares=index.compares)
+    chosen.add("rows.number = ?", number)
     with index.reader() as reader:
-        if reader.execute(*made.sql("1")).fetchone() is None:
+        if reader.execute(*chosen.sql("1")).fetchone() is None:
             return -1
         if not query.sort:
-            made.conditions[-1] = "rows.number < ?"
-            return int(reader.execute(*made.sql("count(*)")).fetchone()[0])
-        made.conditions[-1] = "rows.number > ?"
-        made.parameters[-1] = -1
-        statement, parameters = made.sql("rows.number")
+            chosen.conditions[-1] = "rows.number < ?"
+            return int(reader.execute(*chosen.sql("count(*)")).fetchone()[0])
+        chosen.conditions[-1] = "rows.number > ?"
+        chosen.parameters[-1] = -1
+        statement, parameters = chosen.sql("rows.number")
         statement += f" ORDER BY {order(query, index.columns)}"
-        for place, (each,) in enumerate(reader.execute(statement, parameters)):
+        for position, (each,) in enumerate(reader.execute(statement, parameters)):
             if each == number:
-                return place
+                return position
     return -1
 
 

@@ -100,7 +100,7 @@ class Viewer:
                     for feed in feeds():
                         self.index.add(self._until_stopped(feed.new()), feed.name, side)
                 self.index.add_certificates(self._new_certificates())
-                self.marks.place()
+                self.marks.locate()
                 if self._findings:
                     self.index.add_findings(self._findings, ROWS)
                     self._findings = []
@@ -182,13 +182,13 @@ class Viewer:
     def page(self, query: Query, start: int) -> dict[str, Any]:
         """A page of the matching rows, in short, and how many match."""
         index = self.index
-        found = numbers(index, query, start, PAGE)
+        row_numbers = numbers(index, query, start, PAGE)
         shown = [name for name in (*_BADGES, *_SCORES) if name in index.columns]
         cells = "".join(f", rows.c{index.columns[name].slot}" for name in shown)
         entries = []
         with index.reader() as reader:
-            for number in found:
-                place, side, title, pair, same, *values = reader.execute(
+            for number in row_numbers:
+                position, side, title, pair, same, *values = reader.execute(
                     "SELECT place, side, title, pair, digest = (SELECT digest FROM rows AS other "
                     f"WHERE other.number = rows.pair){cells} FROM rows WHERE number = ?",
                     (number,),
@@ -196,7 +196,7 @@ class Viewer:
                 kinds = reader.execute(
                     "SELECT DISTINCT kind FROM findings WHERE number = ?", (number,)
                 ).fetchall()
-                entry = {"number": number, "place": place, "title": title}
+                entry = {"number": number, "place": position, "title": title}
                 entry |= dict(zip(shown, values, strict=True))
                 entry["findings"] = [kind for (kind,) in kinds]
                 if index.compares:
@@ -208,7 +208,7 @@ class Viewer:
     def row(self, number: int) -> dict[str, Any]:
         """A row in full, with what is beside it. Raises KeyError if there is none."""
         with self.index.reader() as reader:
-            place, side, row_id, pair = reader.execute(
+            position, side, row_id, pair = reader.execute(
                 "SELECT place, side, id, pair FROM rows WHERE number = ?", (number,)
             ).fetchone() or (0, 0, "", None)
             findings = reader.execute(
@@ -220,7 +220,7 @@ class Viewer:
             row[CERTIFICATE] = words
         return {
             "number": number,
-            "place": place,
+            "place": position,
             "side": side,
             "row": _cells(row),
             "other": _cells(self.index.line(pair)) if pair is not None else None,
@@ -230,13 +230,13 @@ class Viewer:
 
     def exported(self, query: Query) -> Iterator[Row]:
         """The matching rows, as they are, with the reader's note and tags where there are any."""
-        made = plan(query, self.index.columns, compares=self.index.compares)
+        chosen = plan(query, self.index.columns, compares=self.index.compares)
         beside = (
             "(SELECT line FROM lines WHERE lines.number = rows.number)",
             "(SELECT note FROM marks WHERE marks.number = rows.number)",
             "(SELECT group_concat(tag, ', ') FROM tags WHERE tags.number = rows.number)",
         )
-        statement, parameters = made.sql(", ".join(beside))
+        statement, parameters = chosen.sql(", ".join(beside))
         statement += f" ORDER BY {order(query, self.index.columns)}"
         with self.index.reader() as reader:
             for line, note, tags in reader.execute(statement, parameters):

@@ -111,11 +111,11 @@ def _changed_values(value: Any) -> Iterator[Any]:
 
 def _other_days(gold: str) -> list[str]:
     """Other days, in the order in which rewards confuse them."""
-    known = day(gold)
-    assert known is not None
-    near = [known + timedelta(1), known - timedelta(1), known + timedelta(365 * 7)]
+    gold_day = day(gold)
+    assert gold_day is not None
+    near = [gold_day + timedelta(1), gold_day - timedelta(1), gold_day + timedelta(365 * 7)]
     swapped = day(f"{gold[:5]}{gold[8:]}-{gold[5:7]}")
-    return [each.isoformat() for each in [*near, swapped or near[0]] if each != known]
+    return [each.isoformat() for each in [*near, swapped or near[0]] if each != gold_day]
 
 
 def _is_far(one: Fraction, other: Fraction) -> bool:

@@ -164,9 +164,9 @@ def endless(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     """Programs that do not end in time, or need more than there is."""
     name = name_of(row)
     stubborn = "while True:\n    try:\n        while True: pass\n    except BaseException: pass\n"
-    held = "subprocess.Popen(['sleep', '60'])"  # it keeps the pipes of its parent open
+    child = "subprocess.Popen(['sleep', '60'])"  # it keeps the pipes of its parent open
     yield Probe("forgery", row, surface(stubborn))
-    yield Probe("forgery", row, surface(f"import subprocess, time\n{held}\ntime.sleep(60)\n"))
+    yield Probe("forgery", row, surface(f"import subprocess, time\n{child}\ntime.sleep(60)\n"))
     if name:
         yield Probe("forgery", row, surface(f"def {name}(*_):\n    while True: pass\n"))
     yield Probe("forgery", row, surface("for _ in range(20): print('x' * 1_000_000)\n"))

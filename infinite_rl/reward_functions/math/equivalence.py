@@ -328,8 +328,10 @@ def _text(first: Node, second: Node, budget: Budget) -> str:
         same = words == others or not _unhyphened(words).isdisjoint(_unhyphened(others))
         same = same or _of_a_kind(words, others) or _of_a_kind(others, words)
         same = same or _stems(words) == _stems(others)
-        said = [(each, others) for each in _stated(words)] + [(e, words) for e in _stated(others)]
-        stated = any(one == other or _of_a_kind(one, other) for one, other in said)
+        statements = [(each, others) for each in _stated(words)] + [
+            (e, words) for e in _stated(others)
+        ]
+        stated = any(one == other or _of_a_kind(one, other) for one, other in statements)
         return "" if same or stated else "the texts differ"
     if second.op in ("sym", "const"):
         return "" if words == str(second.value).casefold() else "the texts differ"

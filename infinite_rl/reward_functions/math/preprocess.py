@@ -91,8 +91,8 @@ def _labelled(text: str) -> str:
             " ".join(match["label"].split()).casefold(),
             _PLACE.sub("", match["value"]).rstrip(),
         )
-        known = FUNCTIONS | GREEK | DENIALS | CARDINALS.keys()
-        if not known.isdisjoint(label.split()) or is_unit(label):
+        vocabulary = FUNCTIONS | GREEK | DENIALS | CARDINALS.keys()
+        if not vocabulary.isdisjoint(label.split()) or is_unit(label):
             return text
         parts.append(value if _RELATION.match(value) else f"\\text{{{label}}} = {value}")
     return ", ".join(parts)

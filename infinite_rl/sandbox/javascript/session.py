@@ -15,7 +15,7 @@ from ...types import Program
 from ..engine import deadline, fresh_store, shielded, timeout_reason
 from ..instance import MemoryImage, OutOfBounds
 from ..runtimes import Limits, load_guest, runtime_named
-from ..session import SessionEnded, Turn, TurnStatus
+from ..session import SessionEnded, TurnResult, TurnStatus
 from .guest import JavaScriptGuest, Run, Side, Stopped, whole
 from .machine import ASYNC_SCRIPT, GLOBAL_SCRIPT, OutOfMemory
 from .modules import as_script
@@ -55,7 +55,7 @@ class JavaScriptInterpreter:
         self._turns, self._side = shielded(lambda: _new(limits))
         self._shows = shielded(lambda: self._begin() if state is None else self._restore(state))
 
-    def run(self, code: str, limits: Limits) -> Turn:
+    def run(self, code: str, limits: Limits) -> TurnResult:
         """Run the code of one turn; see `Interpreter.run`."""
         return shielded(lambda: self._run(code, limits))
 
@@ -91,7 +91,7 @@ class JavaScriptInterpreter:
             memory = self._side.machine.image(fresh.machine)
         return JavaScriptState(self._limits, memory, self._turns.skipped_ns, self._shows)
 
-    def _run(self, code: str, limits: Limits) -> Turn:
+    def _run(self, code: str, limits: Limits) -> TurnResult:
         turns, side = self._turns, self._side
         turns.begin(limits)
         try:
@@ -173,12 +173,12 @@ class _Turns(Run):
         del self.output[2][first:]
         return text
 
-    def turn(self, status: TurnStatus, error: str = "", value: str = "") -> Turn:
+    def turn(self, status: TurnStatus, error: str = "", value: str = "") -> TurnResult:
         """Return what came of the turn."""
         most = self.limits.output_chars
         is_cut = self._is_cut or max(len(value), len(error)) > most
         out, err = (whole("".join(self.output[descriptor])) for descriptor in (1, 2))
-        return Turn(out, err, whole(value)[:most], whole(error)[:most], status, is_cut)
+        return TurnResult(out, err, whole(value)[:most], whole(error)[:most], status, is_cut)
 
 
 def _new(limits: Limits) -> tuple[_Turns, Side]:

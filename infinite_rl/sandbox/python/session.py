@@ -22,7 +22,7 @@ from ..compiled import LatestCode
 from ..engine import deadline, shielded
 from ..instance import Instance, MemoryImage, OutOfBounds, Prepared
 from ..runtimes import Limits, runtime_named
-from ..session import SessionEnded, Turn, TurnStatus
+from ..session import SessionEnded, TurnResult, TurnStatus
 from .files import OpenFiles, host_function
 from .guest import (
     NO_STEPS,
@@ -68,7 +68,7 @@ class PythonInterpreter:
         self._side = shielded(lambda: _Side(limits, _code()))
         shielded(lambda: self._begin() if state is None else self._restore(state))
 
-    def run(self, code: str, limits: Limits) -> Turn:
+    def run(self, code: str, limits: Limits) -> TurnResult:
         """Run the code of one turn; see `Interpreter.run`."""
         return shielded(lambda: self._run(code, limits))
 
@@ -110,7 +110,7 @@ class PythonInterpreter:
         copies = copy.deepcopy((side.files, side.chance))
         return PythonState(self._limits, memory, *copies, side.session.started)
 
-    def _run(self, code: str, limits: Limits) -> Turn:
+    def _run(self, code: str, limits: Limits) -> TurnResult:
         side, most = self._side, limits.output_chars
         side.begin(limits)
         call = ["call", [["h", -_HANDLE], ["t", clean(code), most]], None]
@@ -148,11 +148,11 @@ class _Side(Side):
         self._is_cut = self._is_cut or len(text) > self._room
         self._room -= min(self._room, len(text))
 
-    def turn(self, status: TurnStatus, error: str = "", value: str = "") -> Turn:
+    def turn(self, status: TurnStatus, error: str = "", value: str = "") -> TurnResult:
         """Return what came of the turn."""
         is_cut = self._is_cut or max(len(value), len(error)) > self._most
         out, err = ("".join(self._pieces[fd]) for fd in (1, 2))
-        return Turn(out, err, value[: self._most], error[: self._most], status, is_cut)
+        return TurnResult(out, err, value[: self._most], error[: self._most], status, is_cut)
 
     def ask(self, request: list[Any]) -> Any:
         """Return the form of what the interpreter answers; None if that cannot be read."""

@@ -12,7 +12,7 @@ from ...errors import SandboxError, UsageError
 from ..engine import deadline, fresh_store, shielded
 from ..instance import MemoryImage, OutOfBounds
 from ..runtimes import Limits, load_guest, runtime_named
-from ..session import SessionEnded, Turn, TurnStatus
+from ..session import SessionEnded, TurnResult, TurnStatus
 from .guest import BYTES_A_CHARACTER, Connection, SqlGuest, explained
 from .values import Image, SqlError, read_results, shown
 
@@ -48,7 +48,7 @@ class SqlInterpreter:
         self._connection = shielded(lambda: _new(limits))
         shielded(lambda: self._begin() if state is None else self._restore(state))
 
-    def run(self, code: str, limits: Limits) -> Turn:
+    def run(self, code: str, limits: Limits) -> TurnResult:
         """Run the statements of one turn; see `Interpreter.run`."""
         return shielded(lambda: self._run(code, limits))
 
@@ -85,7 +85,7 @@ class SqlInterpreter:
         chance = copy.deepcopy(self._connection.chance)
         return SqlState(self._limits, memory, self._database, chance)
 
-    def _run(self, code: str, limits: Limits) -> Turn:
+    def _run(self, code: str, limits: Limits) -> TurnResult:
         connection, most = self._connection, limits.output_chars
         connection.limits, connection.is_cut = limits, False
         connection.room = BYTES_A_CHARACTER * most
@@ -104,7 +104,7 @@ class SqlInterpreter:
             error = f"Error: {reason.reason}"
         value = _table(connection.emitted)
         is_cut = connection.is_cut or len(value) > most
-        turn = Turn(value=value[:most], error=error[:most], status=status, is_cut=is_cut)
+        turn = TurnResult(value=value[:most], error=error[:most], status=status, is_cut=is_cut)
         if ending is not None:
             raise SessionEnded(turn)
         return turn

@@ -144,10 +144,10 @@ class _Dialogue:
         (name, code), self.call = self.call, None
         self._calls += 1
         try:
-            said = self._episode.call(name, {TOOLS[name].argument: code})
+            output = self._episode.call(name, {TOOLS[name].argument: code})
         except (InfiniteRLError, BadReference):  # ours, so the rollout has no reward
-            said = ""
-        ids = token_ids(self._tokenizer, OUTPUT.format(said))
+            output = ""
+        ids = token_ids(self._tokenizer, OUTPUT.format(output))
         is_full = len(ids) >= self.room  # nothing could be said after it
         self._extend(ids[: self.room], [0.0] * min(len(ids), self.room), 0)
         self._text = ""

@@ -69,9 +69,9 @@ def _generations(learner: Learner, training: TrainingRun) -> dict[str, Any]:
     texts = [prompt.rendered.text for prompt in prompts]
     golds = [str(prompt.row.get("answer") or "") for prompt in prompts]
     options: dict[str, Any] = {"max_new_tokens": config.max_new_tokens, "reward_fn": judged}
-    found = log_generations(learner.model, learner.tokenizer, texts, golds, **options)
+    metrics = log_generations(learner.model, learner.tokenizer, texts, golds, **options)
     names = ("prompts", "responses", "references", "rewards")  # these are in `per_example`
-    return {name: value for name, value in found.items() if name not in names}
+    return {name: value for name, value in metrics.items() if name not in names}
 
 
 def _algorithm(learner: Learner, training: TrainingRun) -> SFT | GRPO:

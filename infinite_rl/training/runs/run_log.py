@@ -149,12 +149,12 @@ def run_log(training: TrainingRun) -> Iterator[RunLog]:
 
 def _is_out_of_memory(error: BaseException) -> bool:
     """Whether an error of Python or of torch's allocators says that there is no memory."""
-    said = str(error)
+    reason = str(error)
     return (
         isinstance(error, MemoryError)
         or type(error).__name__ == "OutOfMemoryError"
-        or "allocate memory" in said
-        or "not enough memory" in said
+        or "allocate memory" in reason
+        or "not enough memory" in reason
     )
 
 
