@@ -2,6 +2,7 @@
 
     reward_function.py  the base class, unscored results, and predicates as references
     shaping.py          auxiliary signals: length, repetition, language
+    judge.py            a model that is asked after the rules of a reward have said no
 
     compare.py          how close one printed text is to another
     program.py          programs in any form of answers, also of base models

@@ -19,6 +19,7 @@ How two texts become a verdict:
     normal_form.py   one typed form for many spellings
     text_answers.py  choices, named sets, sentences, dates, remarks such as "for all real x"
     canonicalize.py  calculus evaluated, chains checked, sets and conditions in order
+    question.py      what a question asks of the form of its answer
     regions.py       sets of real numbers as sorted intervals, functions by cases
     algebra.py       integrals, sums, limits and derivatives as closed forms
     solver.py        sympy, on trees built by its constructors, in a process whose forks are killed

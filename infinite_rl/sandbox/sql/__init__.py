@@ -2,4 +2,5 @@
 
 guest.py    scripts, single queries and images of databases, each in a fresh instance
 values.py   typed rows out of the engine's bytes, values as literals and as text
+session.py  one database that is kept between the turns of a model
 """

@@ -13,6 +13,7 @@ grpo.py           a step of GRPO
 sampling.py       completions of a causal model
 prefill.py        prompts computed once for all their completions
 rollouts.py       rollouts of a step, sampled and scored
+tool_turns.py     rollouts of several turns, with tools
 rollout_types.py  requests, rollouts, groups
 generations.py    logged generations to look at
 """

@@ -11,4 +11,5 @@ checkpoint.py  checkpoints, complete or absent
 plots.py       the curves
 timeline.py    a Chrome trace, and where the time went
 demo.py        SFT and GRPO in minutes, with a tiny model
+tiny.py        a tiny model that takes any prompt, and tiny rows of each benchmark
 """
