@@ -497,7 +497,8 @@ def _conclusion(text: str) -> str | None:
     bold = _BOLD_END.search(last)
     if bold and not fault_before(last[: bold.start()]):
         return bold[1]
-    formula = _LAST_FORMULA.fullmatch(last) if len(last) < _LONGEST_SENTENCE else None
+    claim = _ENDING.split(last, maxsplit=1)[0]  # without ", attained at $x = 1$"
+    formula = _LAST_FORMULA.fullmatch(claim) if len(last) < _LONGEST_SENTENCE else None
     before = formula["before"] if formula else "="
     if formula and "=" in formula[0] and "=" not in before and (starts or before.strip()):
         tried = _DOUBTFUL.search(Tokens.of(before).seen().kinds) or fault_before(before)
@@ -513,7 +514,7 @@ def _conclusion(text: str) -> str | None:
     return _statement(last) if _CONCLUDING.match(Tokens.of(last[:_LONGEST]).kinds) else None
 
 
-_SENTENCES = re.compile(r"(?<!\b[A-Z])[.!?][$*)]{0,3}\s+(?=[A-Z$*\\])|\n+")
+_SENTENCES = re.compile(r"(?<!\b[A-Z])(?<!i\.e)(?<!e\.g)[.!?][$*)]{0,3}\s+(?=[A-Z$*\\])|\n+")
 _BOLD_END = re.compile(r"(?:^|(?<=\s))\*\*([^*\n]+?)\.?\*\*\.?\Z")
 _STEP, _CONCLUDING = _TABLES.pattern("step"), production("concluding")
 _TRAILING = _TABLES.pattern("trailing")

@@ -164,6 +164,7 @@ def _millionth(match: re.Match[str]) -> str:
 # and what is put in its place.
 _NOTATIONS: list[tuple[str, str, str | Callable[[re.Match[str]], str]]] = [
     (" that ", "that clause", r"\1"),
+    ("away long tall wide altogether total", "measured", r"\1"),
     ("_", "counted", _counted),
     ("multiplicity", "multiplicity", lambda match: ", ".join([match[1]] * int(match[2]))),
     ("R r", "remainder", r"\\text{quotient} = \1, \\text{remainder} = \2"),
