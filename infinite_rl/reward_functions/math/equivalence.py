@@ -621,9 +621,11 @@ def _list(first: Node, second: Node, budget: Budget) -> str:
             return 'one says "or", the other does not'  # letters: choices, statements
         if _is_union((*first.args, *second.args)) and not _congruence(first, second, budget):
             return ""
-        if len(set(first.args)) < len(first.args):  # no set of solutions: mean, median and mode
-            return _ordered(first.args, second.args, budget)
-        return _unordered(first.args, second.args, budget)
+        points = all(arg.op == "tuple" for arg in (*first.args, *second.args))
+        several = points and min(len(set(side.args)) for side in (first, second)) > 1
+        repeats = len(set(first.args)) < len(first.args) and not several  # mean, median and mode
+        judge = _as_sets if several else _ordered if repeats else _unordered
+        return judge(first.args, second.args, budget)
     if second.is_expression and len(set(first.args)) == len(first.args):
         # "3/4, or 0.75": one number in several spellings
         return next(filter(None, (difference(arg, second, budget) for arg in first.args)), "")

@@ -261,7 +261,10 @@ def _stated_box(text: str) -> str | None:
         answer = answer if other["near"] else f"{answer} or {other['number']}"
         behind = behind[other.end() :]
     fault = fault_around(box.text[max(0, box.start - _FAR) : box.start], behind, answer)
-    if fault or _stated_otherwise(behind, answer):
+    stated = _stated_otherwise(behind, answer)
+    if stated and not fault and "final answer" in behind.lower() and box.text.count(BOXES[0]) > 1:
+        return stated  # the boxes are steps
+    if fault or stated:
         raise Unparsed(fault or "another answer behind the box")
     head = _name_before(box.text, box.start) if "=" not in answer else ""
     if head[1:2] == "(" and answer == box.content:  # of a function: its bound name is free
@@ -274,15 +277,15 @@ def _stated_box(text: str) -> str | None:
     return f"{answer} {named[1]}" if named and fits else answer
 
 
-def _stated_otherwise(behind: str, answer: str) -> bool:
-    """Whether "The answer is 6" follows a box with another plain number."""
+def _stated_otherwise(behind: str, answer: str) -> str:
+    """The other plain number that "The answer is 6" states behind a box, "" without one."""
     if "answer" not in behind.lower() or plain_number(answer) is None:
-        return False
+        return ""
     try:
         later = (after_marker(until_next_question(behind)) or "").strip("$").rstrip(".").strip("$")
     except Unparsed:
-        return False
-    return plain_number(later) is not None and not _same_number(later, answer)
+        return ""
+    return later if plain_number(later) not in (None, plain_number(answer)) else ""
 
 
 def _boxes(text: str) -> list[Candidate]:
@@ -431,10 +434,11 @@ def _titled(text: str, start: int, end: int, stop: int) -> Joint | None:
     last = _LABELS[_LABELS.index(label) - 1] if label in _LABELS[1:] else ""
     before = re.compile(rf"(?:^|[\s*(]){last}\)").search(text[max(0, start - _FAR) : start])
     lettered = bool(last and before)
-    return Joint(",", "", True, False, lettered) if titles or lettered else None
+    counted = _COUNTED.fullmatch(between.kinds)
+    return Joint(",", "", True, False, lettered) if titles or lettered or counted else None
 
 
-_TITLES, _TITLED, _PARTED = map(production, ("titles", "titled", "parted"))
+_TITLES, _TITLED, _PARTED, _COUNTED = map(production, ("titles", "titled", "parted", "counted"))
 _LABELS = ["a", "b", "c", "d", "e", "f", "", "i", "ii", "iii", "iv"]
 
 
@@ -493,7 +497,8 @@ def _conclusion(text: str) -> str | None:
     bold = _BOLD_END.search(last)
     if bold and not fault_before(last[: bold.start()]):
         return bold[1]
-    formula = _LAST_FORMULA.fullmatch(last) if len(last) < _LONGEST_SENTENCE else None
+    claim = _ENDING.split(last, maxsplit=1)[0]  # without ", attained at $x = 1$"
+    formula = _LAST_FORMULA.fullmatch(claim) if len(last) < _LONGEST_SENTENCE else None
     before = formula["before"] if formula else "="
     if formula and "=" in formula[0] and "=" not in before and (starts or before.strip()):
         tried = _DOUBTFUL.search(Tokens.of(before).seen().kinds) or fault_before(before)
@@ -509,7 +514,7 @@ def _conclusion(text: str) -> str | None:
     return _statement(last) if _CONCLUDING.match(Tokens.of(last[:_LONGEST]).kinds) else None
 
 
-_SENTENCES = re.compile(r"(?<!\b[A-Z])[.!?][$*)]{0,3}\s+(?=[A-Z$*\\])|\n+")
+_SENTENCES = re.compile(r"(?<!\b[A-Z])(?<!i\.e)(?<!e\.g)[.!?][$*)]{0,3}\s+(?=[A-Z$*\\])|\n+")
 _BOLD_END = re.compile(r"(?:^|(?<=\s))\*\*([^*\n]+?)\.?\*\*\.?\Z")
 _STEP, _CONCLUDING = _TABLES.pattern("step"), production("concluding")
 _TRAILING = _TABLES.pattern("trailing")

@@ -45,13 +45,16 @@ _ANOTHER_CHOICE = re.compile(r"\s\(?[A-J]\)(?:\s|$)")  # "B) 5 C) 6"
 _OPENED, _CLOSED = re.compile(r"(?<!\\)\\\("), re.compile(r"(?<!\\)\\\)")
 _COMPUTED = re.compile(r"[0-9]|\\pi(?![a-z])")  # in what is no mere name
 _BRACED_MARK = re.compile(r"(?<=[0-9])\{([:.])\}(?=[0-9])")
-_PER_CENT = re.compile(r"\bper cent\b")
+_PER_CENT = re.compile(r"\bper cent\b|(?<=[0-9] )percentage$")
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ xz"  # an order of names
+_VALUE = re.compile(r"\(mul ([fgh]) ([a-z])\)")  # `f(x)`
 _WORD_NAME = re.compile(r"[A-Za-z]{3}|E[\[(]")
 _NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
 _ABOUT = re.compile(
     r"(?:approximately|about|\\approx|≈)\s*(-?[0-9]*\.[0-9]*[1-9])"
     r"|(-?[0-9]*\.[0-9]*[1-9])\s*(?:\\text\{)?\s*\(?approx(?:imately|\.)?\)?\}?"
 )
+_CONTROLS, _ESCAPED = "\a\b\f\v", re.compile(r"\\?([\a\b\f\v])(?=[a-z])")
 _DOUBLED, _COMMAND = re.compile(r"\\\\[a-z]{2}"), re.compile(r"(?<!\\)\\[a-z]{2}")
 _C = re.compile("C(?:_[0-9])?|c|K")  # of integration
 _NEARLY = re.compile("appro|≈|about|roughly")
@@ -144,6 +147,8 @@ def _choice(plain: str) -> Node | None:
 
 def clean(text: str) -> str:
     """The answer without what surrounds it: math delimiters, emphasis, a closing full stop."""
+    if not text.isprintable():  # a program took the "\\f" of a fraction for a form feed
+        text = _ESCAPED.sub(lambda match: "\\" + "abfv"[_CONTROLS.index(match[1])], text)
     text = text.strip()
     if "\\\\" in text and _DOUBLED.search(text) and not _COMMAND.search(text):
         text = text.replace("\\\\", "\\")  # as JSON writes it
@@ -160,7 +165,7 @@ def clean(text: str) -> str:
             break
     if "**" in text and " " in text:
         text = _BOLD.sub(r"\1", text)
-    if "per cent" in text:
+    if "cent" in text:
         text = _PER_CENT.sub("percent", text)
     if "{:}" in text or "{.}" in text:  # braces against the space around a mark
         text = _BRACED_MARK.sub(r"\1", text)
@@ -433,8 +438,10 @@ def _assigned(members: Sequence[Node], joint: str) -> Node | None:
     """
     names = sorted({str(member.value) for member in members})
     width = len(names)
-    if width == len(members) > 1 and joint != "or" and any(map(_WORD_NAME.match, names)):
-        values = tuple(member.args[0] for member in members)  # words have no order of their own
+    mixed = max(map(len, names)) == 1 and "".join(names) not in _ALPHABET
+    free = mixed or any(map(_WORD_NAME.match, names))  # words have no order of their own
+    if width == len(members) > 1 and joint != "or" and free:
+        values = tuple(member.args[0] for member in members)
         return Node("tuple", values, ",".join(str(member.value) for member in members))
     turns = [
         sorted(members[index : index + width], key=lambda member: str(member.value))
@@ -481,6 +488,8 @@ def _relation(node: Node) -> Node:
         raise Unparsed("a relation between things that are no numbers")
     if len(parts) > 2 and not any(part.symbols for part in parts):
         return Node("order", tuple(parts), " ".join(operators))
+    heads = [_VALUE.fullmatch(show(part)) for part in parts]
+    parts = [symbol(f"{h[1]}({h[2]})") if h else p for h, p in zip(heads, parts, strict=True)]
     if len(parts) == 2:
         return _inequality(parts[0], operators[0], parts[1])
     return _double_inequality(parts, operators)

@@ -55,7 +55,7 @@ def spelled_out(text: str) -> str:
 def _as_chain(text: str) -> str:
     """`3/4 (or 0.75)` as the chain `3/4 = 0.75`, which must hold; other texts as they are."""
     first, _, second = text[:-1].rpartition("(")
-    in_words = number_in_words(second) if second.isalpha() else None
+    in_words = number_in_words(second) if re.fullmatch("[a-zA-Z -]+", second) else None
     if in_words is not None and not in_words[1]:  # "5 (five)"
         return f"{first} = {in_words[0]}"
     again = _AGAIN.match(second)
@@ -163,6 +163,8 @@ def _millionth(match: re.Match[str]) -> str:
 # What is rewritten, in this order: signs of which the text must have one, the name of the pattern,
 # and what is put in its place.
 _NOTATIONS: list[tuple[str, str, str | Callable[[re.Match[str]], str]]] = [
+    (" that ", "that clause", r"\1"),
+    ("away long tall wide altogether total", "measured", r"\1"),
     ("_", "counted", _counted),
     ("multiplicity", "multiplicity", lambda match: ", ".join([match[1]] * int(match[2]))),
     ("R r", "remainder", r"\\text{quotient} = \1, \\text{remainder} = \2"),

@@ -58,7 +58,7 @@ def phrase(plain: str) -> Node | None:
         return REALS
     if _NO_MEMBERS.fullmatch(words):
         return Node("set")
-    if words == "does not exist":
+    if words.removeprefix("limit ") == "does not exist":
         return Node("text", (), "dne")
     if _ENDLESS.fullmatch(words):
         return Node("text", (), "infinitely many")
