@@ -43,6 +43,7 @@ _GOLDS_S = 5.0  # for the golds of all rows
 _SHORT = 2000  # characters of a text that is sent to a target that hangs
 _LONG_S = 0.1  # seconds of a call with a long text, from which a longer one is tried
 _OF_PROBES = 0.7  # of the time
+_OF_WITNESSES = 1.5  # of the time, after which none is made smaller
 _OF_STATE = ("order", "repeated", "many calls", "growth", "side effect", "patched", "executed")
 _FORGED = 2  # rows of code whose harness is attacked
 _ENOUGH = 3  # failures of one kind, of a target that runs programs
@@ -221,6 +222,9 @@ class _Audit:
             first = first[:1]
         pairs = [(row, form(row.gold)) for form in forms for row in first]
         replies = self.target.judge(pairs)
+        if all(reply.fault == "none" for reply in replies):
+            self.result.note = "it returns None for every completion"
+            return False
         if all(reply.fault == "raised" for reply in replies):
             self.target.chat = self.result.chat = True
             replies = self.target.judge(pairs)
@@ -286,11 +290,10 @@ class _Audit:
 
     def _constant(self, full: float) -> bool:
         """All controls earn the same: a reward of the form alone, or one that pays everything."""
-        about = self.target.about
         row = next(row for row in self.rows if row.gold)
         if row.kind == WHOLE:
             self.result.note = "a text without an answer earns as much as the rows' responses"
-        elif full > 0 and not _OF_FORM.search(f"{about.name} {about.text}"):
+        elif full > 0 and not self._says_form():
             pairs = [(row.sent(), "I do not know.")]
             [reply] = self.target.judge(pairs)
             if reply.reward is not None:
@@ -300,6 +303,12 @@ class _Audit:
         elif full > 0:
             self.result.note = _OF_FORM_ALONE
         return False
+
+    def _says_form(self) -> bool:
+        """Whether the target says that it judges the form alone."""
+        about = self.target.about
+        of_answers = re.search(r"accura|correct|answer|right|solv", about.name, re.I)
+        return bool(_OF_FORM.search(about.text if of_answers else f"{about.name} {about.text}"))
 
     @staticmethod
     def _different(forms: Sequence[Surface]) -> list[Surface]:
@@ -481,7 +490,9 @@ class _Audit:
 
     def _is_late(self, share: float = _OF_PROBES) -> bool:
         """Whether a share of the time is over. The rest is for the reward as a function."""
-        return time.monotonic() - self.started > share * self.limits.seconds
+        is_late = time.monotonic() - self.started > share * self.limits.seconds
+        self.result.is_cut |= is_late
+        return is_late
 
     def _run(self, probes: Sequence[Probe]) -> None:
         if self.hangs >= _MOST_HANGS:
@@ -586,6 +597,8 @@ class _Audit:
 
     def _minimal(self, probe: Probe, witness: Witness) -> Witness:
         """A shorter witness: fewer pairs, or half of the text, while the finding shows."""
+        if time.monotonic() - self.started > _OF_WITNESSES * self.limits.seconds:
+            return witness
         if witness.expect == ONE_TURN or witness.kind in ("batch", "batch zero", "patched"):
             return witness
         if len(witness.pairs) > 1 and witness.kind not in ("threads",):

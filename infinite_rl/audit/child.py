@@ -661,6 +661,8 @@ def load(spec: str) -> Any:
     target: Any = module
     for part in name.split("."):
         target = getattr(target, part)
+    if inspect.ismodule(target):
+        raise ValueError(f"{name} is a module, no reward")
     if Tasks.fits(target):
         return Tasks(target)
     if inspect.isclass(target) or (callable(target) and name.startswith("load_environment")):
@@ -683,6 +685,8 @@ def describe(target: Any) -> dict[str, Any]:
         with suppress(OSError, TypeError):
             source = inspect.getsource(inspect.getmodule(function))  # type: ignore[arg-type]
     doc = inspect.getdoc(function) or "" if not isinstance(target, str) else ""
+    if not inspect.isroutine(target) and callable(target):
+        doc += "\n" + (inspect.getdoc(type(target).__call__) or "")
     module_doc = getattr(inspect.getmodule(function), "__doc__", "") or ""
     return {
         "kind": kind_of(target),

@@ -74,6 +74,7 @@ class Report:
     call_ms: float = 0.0
     note: str = ""
     chat: bool = False  # completions are messages
+    is_cut: bool = False  # the time was over before all probes had run
 
     @property
     def threshold(self) -> float:
@@ -88,8 +89,8 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 if nothing was found, else the code of the worst severity."""
-        return SEVERITIES.get(self.worst, 0)
+        """0 if nothing was found by all probes, 1 by some, else the code of the worst severity."""
+        return SEVERITIES.get(self.worst, int(self.is_cut))
 
 
 def ordered(findings: Sequence[Finding]) -> list[Finding]:

@@ -12,6 +12,7 @@ from typing import Any
 from ..errors import StoreError, UsageError, store_errors
 from .findings import Finding, Report
 from .probes import KINDS, SAME
+from .surfaces import without_work
 from .targets import Settings, Witness
 
 _WIDTH = 80
@@ -31,12 +32,14 @@ def text(report: Report) -> list[str]:
     lines = [f"{report.target} ({report.kind}), {report.rows} rows"]
     if report.surface:
         lines += _folded(
-            f"right answers are paid in the form {quoted(report.surface.text[-60:])}: the gold "
-            f"earns {report.full:g}, a wrong answer {report.floor:g}"
+            f"right answers are paid in the form {quoted(without_work(report.surface.text)[-80:])}: "
+            f"the gold earns {report.full:g}, a wrong answer {report.floor:g}"
         )
         lines.append(f"false accepts: {report.false_accepts}")
         lines.append(f"false rejects: {report.false_rejects}")
     lines.append(f"{report.calls} calls in {report.seconds:.1f} s, {report.call_ms:.2g} ms a call")
+    if report.is_cut:
+        lines += _folded("the time was over before all probes had run: --seconds gives more")
     if report.note:
         lines += _folded(f"note: {report.note}")
     if not report.findings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -40,8 +41,8 @@ class Audit(Verb):
 
     Example: infinite-rl audit reward.py:my_reward --rows rows.jsonl -o audit.json.
 
-    Exit code: 0 nothing was found, 1 not done, 2 wrong usage, or by the worst finding: 10 unstable,
-    11 silent zero, 12 hang, 13 false reject, 14 exploitable.
+    Exit code: 0 nothing was found, 1 not done or not all of it in time, 2 wrong usage, or by the
+    worst finding: 10 unstable, 11 silent zero, 12 hang, 13 false reject, 14 exploitable.
     """
 
     positional: ClassVar[Sequence[str]] = ("targets",)
@@ -77,7 +78,10 @@ class Audit(Verb):
         else:
             rows = own_rows(self.targets[0], settings, self.answer)
         limits = Limits(self.seconds, self.sample)
-        reports = [audit(each, rows, settings, limits, self.wrap) for each in self.targets]
+        reports = []
+        for target in self.targets:
+            print(f"auditing {target}: some {self.seconds:g} s at most", file=sys.stderr)
+            reports.append(audit(target, rows, settings, limits, self.wrap))
         own = [audit(OURS, rows, Settings(keep=_CACHES), limits)] if self.fix else []
         lines = [line for report in reports for line in (*text(report), "")]
         if len(reports + own) > 1:

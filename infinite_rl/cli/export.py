@@ -61,14 +61,14 @@ class Export(Verb):
     def run(self, emit: Emit) -> int:
         from ..export import About, export
         from ..reward_functions import REWARDS
-        from ..storage.hub import check_name, push_dataset
+        from ..storage.hub import check_upload, push_dataset
 
         show_logs()
         if self.private and not self.push_to_hub:
             raise UsageError("--private needs --push_to_hub")
         license_ = self.license
         if self.push_to_hub:
-            check_name(self.push_to_hub)
+            check_upload(self.push_to_hub)
             license_ = _known_license(license_)
         about = About(self.name or self.out.absolute().name, license_, self._manifest())
         with counting("rows exported") as count:

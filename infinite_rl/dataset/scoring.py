@@ -264,13 +264,14 @@ def job_of(
 def judge_job(job: Job) -> Row:
     """Return the score columns of a job, by a built-in reward: the work of a worker process."""
     name = job["sample"]["type"]
-    return judged(job, {name: _reward(name, *job["how"])})
+    return judged(job, {name: reward_by(name, *job["how"])})
 
 
 @lru_cache(maxsize=16)
-def _reward(
+def reward_by(
     name: str, timeout: float, first_failure: bool, factor: float | None, convention: str
 ) -> RewardFunction:
+    """Return the reward of a name, by what `how` of a job says of it."""
     options = {"first_failure": first_failure, "time_factor": factor, "convention": convention}
     return new_reward(name, timeout, options)
 

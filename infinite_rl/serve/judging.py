@@ -8,9 +8,9 @@ from functools import lru_cache
 from pkgutil import resolve_name
 from typing import Any
 
-from ..dataset.scoring import Job, judged
+from ..dataset.scoring import Job, judged, reward_by
 from ..errors import InfiniteRLError
-from ..reward_functions import REWARDS, RewardFunction, new_reward
+from ..reward_functions import REWARDS, RewardFunction
 from ..sandbox.executor import run_job
 
 WORK, WARM_UP = f"{__name__}:work", f"{__name__}:warm_up"
@@ -37,10 +37,8 @@ def warm_up(job: Job) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _reward(
-    name: str, path: str, timeout: float, first_failure: bool, factor: float | None
-) -> RewardFunction:
+def _reward(name: str, path: str, timeout: float, *how: Any) -> RewardFunction:
     if REWARDS.get(name) == path:
-        return new_reward(name, timeout, {"first_failure": first_failure, "time_factor": factor})
+        return reward_by(name, timeout, *how)
     kind: type[RewardFunction] = resolve_name(path)
     return kind(name, timeout)

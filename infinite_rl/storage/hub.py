@@ -81,13 +81,11 @@ def push_dataset(folder: Path, name: str, *, private: bool = False, endpoint: st
     """
     hub = import_extra("huggingface_hub", "uploads to the hub need", "data")
     errors = import_module("huggingface_hub.errors")
-    check_name(name)
+    check_upload(name)
     try:
         hub.DatasetCard.load(folder / "README.md")
     except ValueError as error:
         raise UsageError(f"{folder / 'README.md'} is no dataset card: {error}") from None
-    if not hub.get_token():
-        raise UsageError("there is no token of the hub: set HF_TOKEN, or run `hf auth login`")
     api = hub.HfApi(endpoint=endpoint or None)
     try:
         api.create_repo(name, repo_type="dataset", private=private, exist_ok=True)
@@ -110,10 +108,13 @@ def push_dataset(folder: Path, name: str, *, private: bool = False, endpoint: st
     return f"{api.endpoint}/datasets/{name}"
 
 
-def check_name(name: str) -> None:
-    """Check the name of a repository of the hub. Raises UsageError if it is no ORG/NAME."""
+def check_upload(name: str) -> None:
+    """Check that there may be an upload. Raises UsageError: no ORG/NAME, or no token."""
+    hub = import_extra("huggingface_hub", "uploads to the hub need", "data")
     if not _REPOSITORY.fullmatch(name) or ".." in name or "--" in name:
         raise UsageError(f"{name!r} is no name on the hub: it must be ORG/NAME, such as me/sums")
+    if not hub.get_token():
+        raise UsageError("there is no token of the hub: set HF_TOKEN, or run `hf auth login`")
 
 
 def _cannot_load(uri: str, error: Exception) -> UsageError:
