@@ -31,9 +31,10 @@ def text(report: Report) -> list[str]:
     """The report of one target, as lines."""
     lines = [f"{report.target} ({report.kind}), {report.rows} rows"]
     if report.surface:
+        form = without_work(report.surface.text)[-80:]
         lines += _folded(
-            f"right answers are paid in the form {quoted(without_work(report.surface.text)[-80:])}: "
-            f"the gold earns {report.full:g}, a wrong answer {report.floor:g}"
+            f"right answers are paid in the form {quoted(form)}: the gold earns {report.full:g}, "
+            f"a wrong answer {report.floor:g}"
         )
         lines.append(f"false accepts: {report.false_accepts}")
         lines.append(f"false rejects: {report.false_rejects}")
@@ -43,7 +44,8 @@ def text(report: Report) -> list[str]:
     if report.note:
         lines += _folded(f"note: {report.note}")
     if not report.findings:
-        lines.append("nothing was found" if report.surface else "nothing could be judged")
+        by = " by the probes that ran" * report.is_cut
+        lines.append(f"nothing was found{by}" if report.surface else "nothing could be judged")
     for number, finding in enumerate(report.findings, 1):
         lines += ["", *_finding(number, finding)]
     return lines
