@@ -62,7 +62,7 @@ class InfiniteRLTask(vf.Task[InfiniteRLData, ToolState, InfiniteRLTaskConfig]):
     @vf.reward
     async def infinite_rl(self, trace: vf.Trace) -> float:
         """The reward in [0, 1]. Raises InfiniteRLError if the reply could not be judged."""
-        return await self._judged(trace.last_reply)
+        return await self._judged(reply_of(trace))
 
     async def validate(self, runtime: vf.Runtime) -> bool | None:
         """Whether the worked response passes; None without one.
@@ -83,6 +83,14 @@ class InfiniteRLTask(vf.Task[InfiniteRLData, ToolState, InfiniteRLTaskConfig]):
         if reward is None:
             raise InfiniteRLError(score.error_msg)
         return reward
+
+
+def reply_of(trace: vf.Trace) -> str:
+    """The model's last message as it is: `trace.last_reply` has lost the first indentation."""
+    if trace.root_reply is not None:
+        return str(trace.root_reply)
+    messages = trace.assistant_messages
+    return (messages[-1].content or "") if messages else ""
 
 
 class InfiniteRLTasksetConfig(vf.TasksetConfig):

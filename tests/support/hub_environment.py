@@ -20,15 +20,15 @@ def install(folder: Path, *requirements: str) -> Path:
     return programs
 
 
-def run(programs: Path, *words: object, cwd: Path, **more: str) -> str:
-    """The output of a hub's program."""
+def run(programs: Path, *words: object, cwd: Path, timeout: float | None = 600, **more: str) -> str:
+    """The output of a hub's program; `more` are variables of its environment."""
     done = subprocess.run(
         [programs / str(words[0]), *map(str, words[1:])],
         cwd=cwd,
         env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", **more},
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=timeout,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
