@@ -29,6 +29,9 @@ class FakeSampled:
     log_probs: list[float]
     text: str
     finish_reason: str = "stop"
+    loss_mask: list[int] | None = None
+    transcript: str = ""
+    tool_calls: int = 0
 
 
 @dataclass
