@@ -63,8 +63,10 @@ def save(
                 sizes = {path.relative_to(draft).as_posix(): path.stat().st_size for path in files}
                 marker = json.dumps({"files": sizes}, indent=1) + "\n"
                 (draft / READY).write_text(marker, encoding="utf-8")
-        except errors as error:
+        except Exception as error:  # tokenizers raises no other class if the disk is full
             full = _is_full(error)
+            if not full and not isinstance(error, errors):
+                raise
             kind = DiskFull if full else StoreError
             reason = os.strerror(errno.ENOSPC) if full else _reason(error)
             raise kind(f"cannot write {final}: {reason}") from error
