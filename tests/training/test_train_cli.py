@@ -172,11 +172,12 @@ def test_a_run_that_was_killed_resumes_to_the_same_curve(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_sigterm_saves_the_step_and_the_command_that_it_names_resumes(
-    folder: Path, capfd: pytest.CaptureFixture[str]
+    folder: Path,
 ) -> None:
     words = ["--max_steps", "2000", "--save_every", "2000"]
     command = ["train", "grpo", str(folder / "c.yaml"), *words]
-    process = PROCESSES.Process(target=exit_with_main, args=(command,))
+    errors = folder / "errors.txt"
+    process = PROCESSES.Process(target=exit_with_main, args=(command, errors))
     process.start()
     while not any(path.read_bytes().count(b"\n") for path in folder.glob("runs/*/events.jsonl")):
         assert process.is_alive()
@@ -184,7 +185,7 @@ def test_sigterm_saves_the_step_and_the_command_that_it_names_resumes(
     process.terminate()
     process.join()
     assert process.exitcode == 130
-    said = capfd.readouterr().err
+    said = errors.read_text(encoding="utf-8")
     assert "stopping: a checkpoint is saved after this step" in said
     run = only_run(folder)
     (saved,) = ready(run)
@@ -197,6 +198,7 @@ def test_sigterm_saves_the_step_and_the_command_that_it_names_resumes(
     assert len(steps(run)) == step + 1
 
 
-def exit_with_main(command: list[str]) -> None:
-    """End this process as the command line does."""
-    sys.exit(main(command))
+def exit_with_main(command: list[str], errors: Path) -> None:
+    """End this process as the command line does; its errors go to a file."""
+    with errors.open("w", encoding="utf-8") as sys.stderr:
+        sys.exit(main(command))
