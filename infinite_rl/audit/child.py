@@ -33,7 +33,8 @@ from itertools import islice
 from typing import Any
 
 _SOURCE_CHARS = 200_000
-_MESSAGES = "\x00messages:"  # as MESSAGES of process.py
+MESSAGES = "\x00messages:"  # before a completion that is a JSON list of messages
+PATCHED = "built-in functions"  # what a program that patches them changes
 _SOAK_S = 3.0  # for many calls
 _MANY_ROUNDS = 400
 _GROWTH_CALLS = 700  # a third of the calls
@@ -128,8 +129,8 @@ def _trl(fn: Any, rows: list[Any], completions: list[str], chat: bool) -> list[A
 
 
 def _message(text: str, chat: bool) -> Any:
-    if text.startswith(_MESSAGES):
-        return json.loads(text[len(_MESSAGES) :])
+    if text.startswith(MESSAGES):
+        return json.loads(text[len(MESSAGES) :])
     return [{"role": "assistant", "content": text}] if chat else text
 
 
@@ -476,7 +477,7 @@ def _state() -> dict[str, Any]:
         "the working directory": os.getcwd(),
         "the recursion limit": sys.getrecursionlimit(),
         "a pending alarm": bool(hasattr(signal, "getitimer") and signal.getitimer(0)[0] > 0),
-        "built-in functions": {name: id(value) for name, value in vars(builtins).items()},
+        PATCHED: {name: id(value) for name, value in vars(builtins).items()},
         "the functions of json and math": (id(json.loads), id(json.dumps), id(math.isclose)),
         "sys.stdout": id(sys.stdout),
         "the global random numbers": hash(random.getstate()),
