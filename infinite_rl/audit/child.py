@@ -258,16 +258,13 @@ def _nemo_gym(fn: Any, rows: list[Any], completions: list[str], _chat: bool) -> 
         if isinstance(fn, str):
             ask = urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open
             with suppress(OSError, ValueError):  # a server without sessions
-                _post(fn[: -len("verify")] + "seed_session", _unanswered(body), ask)
+                prompt = {name: value for name, value in body.items() if name != "response"}
+                _post(fn[: -len("verify")] + "seed_session", prompt, ask)
             reply = _post(fn, body, ask)
         else:
             reply = _awaited(fn(body))
         results.append(None if reply.get("mask_sample") else reply.get("reward"))
     return results
-
-
-def _unanswered(body: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in body.items() if name != "response"}
 
 
 def _post(url: str, body: Any, ask: Callable[..., Any] = urllib.request.urlopen) -> Any:
@@ -326,7 +323,7 @@ class Tasks:
             yield to_jsonable_python(columns)
 
     async def reward(self, row: dict[str, Any], completion: Any) -> float:
-        """Score a finished trace of one completion in a folder of its own."""
+        """Score a finished trace of one completion in a separate folder."""
         from verifiers.v1.configs.agent import WireAgentConfig
         from verifiers.v1.runtimes import SubprocessConfig, provision_runtime
         from verifiers.v1.state import state_cls
@@ -600,23 +597,24 @@ class _Job:
 
     def _fork(self, rows: list[Any], texts: list[str], emit: Callable[[Any], None]) -> None:
         """The replies of several forked processes at once; of a pair the one that differs."""
-        pipes = []
+        children = []
         for _ in range(_FORKS):
             reading, writing = os.pipe()
-            if not os.fork():
+            child = os.fork()
+            if not child:
                 each = [self.call([row], [text])[0] for row, text in zip(rows, texts, strict=True)]
                 with os.fdopen(writing, "w") as out:
                     out.write(json.dumps(each))
                     out.flush()
                     os._exit(0)
             os.close(writing)
-            pipes.append(reading)
+            children.append((child, reading))
         replies = []
-        for reading in pipes:
+        for child, reading in children:
             with os.fdopen(reading) as file:
-                replies.append(json.loads(file.read()))
-        for _ in pipes:
-            os.wait()
+                text = file.read()
+            os.waitpid(child, 0)
+            replies.append(json.loads(text))
         alone = replies[0]
         for at, reply in enumerate(alone):
             others = (each[at] for each in replies if each[at].get("reward") != reply.get("reward"))
