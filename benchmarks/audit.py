@@ -29,21 +29,32 @@ from pathlib import Path
 from typing import Any
 
 from infinite_rl.audit import Limits, Report, Settings, audit, audit_rows, replay
+from infinite_rl.audit.targets import KINDS
 from infinite_rl.errors import InfiniteRLError
 
-_KINDS = ("plain", "trl", "verl", "verifiers", "nemo_gym", "openrlhf", "lm_eval", "lighteval")
-_CORPUS = Path(__file__).with_name("audit_corpus.zip")
+CORPUS = Path(__file__).with_name("audit_corpus.zip")
 _ALSO = {"gold refused": {"false reject"}}
 
 
-def graders(folder: Path, only: str, part: str) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """The graders of a corpus with their descriptions."""
-    for path in sorted(folder.rglob("*.json")):
-        value = json.loads(path.read_text("utf-8"))
-        is_apart = zlib.crc32(path.stem.encode()) % 3 == 0
-        is_chosen = only in path.stem and part in ("", "apart" if is_apart else "open")
-        if is_chosen and isinstance(value, Mapping) and "function" in value:
-            yield path, value
+def graders(
+    corpus: Path, only: str = "", part: str = ""
+) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """The graders of a corpus, a folder or a zip file, with their descriptions."""
+    with tempfile.TemporaryDirectory() as folder:
+        if corpus.is_file():
+            zipfile.ZipFile(corpus).extractall(folder)
+            corpus = Path(folder)
+        for path in sorted(corpus.rglob("*.json")):
+            value = json.loads(path.read_text("utf-8"))
+            is_apart = zlib.crc32(path.stem.encode()) % 3 == 0
+            is_chosen = only in path.stem and part in ("", "apart" if is_apart else "open")
+            if is_chosen and isinstance(value, Mapping) and "function" in value:
+                yield path, value
+
+
+def kind_of(about: Mapping[str, Any]) -> str:
+    """The kind of a grader, "" if it is to be guessed."""
+    return about["target"] if about["target"] in KINDS else ""
 
 
 @contextmanager
@@ -67,10 +78,9 @@ def target_of(path: Path, about: Mapping[str, Any]) -> Iterator[str]:
 
 def audited(path: Path, about: Mapping[str, Any], limits: Limits) -> tuple[Report, int]:
     """The report on one grader, and how many of its witnesses replay."""
-    kind = about["target"] if about["target"] in _KINDS else ""
     rows = list(audit_rows(path.with_suffix(".jsonl")))
     with target_of(path, about) as target:
-        report = audit(target, rows, Settings(kind), limits)
+        report = audit(target, rows, Settings(kind_of(about)), limits)
         return report, count_replayed(report)
 
 
@@ -84,29 +94,16 @@ def count_replayed(report: Report) -> int:
 def main() -> None:
     """Audit the corpus and print a line a grader, then the totals."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.audit", description=__doc__)
-    parser.add_argument("corpus", type=Path, nargs="?", default=_CORPUS)
+    parser.add_argument("corpus", type=Path, nargs="?", default=CORPUS)
     parser.add_argument("--part", choices=("", "open", "apart"), default="")
     parser.add_argument("--seconds", type=float, default=Limits().seconds, help="of a grader")
     parser.add_argument("--only", default="", help="a part of the graders' names")
     parser.add_argument("--findings", action="store_true", help="print each finding")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        corpus = args.corpus
-        if corpus.is_file():
-            zipfile.ZipFile(corpus).extractall(folder)
-            corpus = Path(folder)
-        print(f"{platform.machine()}, Python {platform.python_version()}")
-        limits = Limits(args.seconds)
-        _measure(list(graders(corpus, args.only, args.part)), limits, args.findings)
-
-
-def _measure(
-    some: list[tuple[Path, Mapping[str, Any]]], limits: Limits, shows_findings: bool
-) -> None:
-
-    seconds, accused, sound, planted, detected = [], [], 0, 0, 0
-    witnesses = shown = 0
-    for path, about in some:
+    print(f"{platform.machine()}, Python {platform.python_version()}")
+    limits, seconds, accused = Limits(args.seconds), [], []
+    sound = planted = detected = witnesses = shown = 0
+    for path, about in graders(args.corpus, args.only, args.part):
         started = time.monotonic()
         try:
             report, replayed = audited(path, about, limits)
@@ -131,10 +128,10 @@ def _measure(
             + (f"  ({report.note})" if report.note else ""),
             flush=True,
         )
-        for finding in report.findings if shows_findings else ():
+        for finding in report.findings if args.findings else ():
             text = finding.witness.pairs[0][1]
             print(f"    {finding.kind}: {text[-200:]!r} -> {finding.reply}", flush=True)
-    print(f"graders: {len(some)}")
+    print(f"graders: {len(seconds)}")
     print(f"defects found: {detected} of {planted}")
     print(f"sound graders accused: {len(accused)} of {sound} {' '.join(accused)}")
     print(f"witnesses that replay: {shown} of {witnesses}")

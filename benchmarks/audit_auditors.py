@@ -1,6 +1,6 @@
 """Other auditors of rewards on a corpus of graders with planted defects, and of sound ones.
 
-    python -m benchmarks.audit_auditors CORPUS --python NAME=PATH [--only PART]
+    python -m benchmarks.audit_auditors [CORPUS] --python NAME=PATH [--only PART]
 
 CORPUS is as for `benchmarks.audit`. Each auditor has an interpreter where it is installed
 (`pip install NAME`), and is given each grader by a function of a completion and a row, with the
@@ -23,13 +23,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.audit import graders, target_of
+from benchmarks.audit import CORPUS, graders, kind_of, target_of
 from infinite_rl.audit.rows import audit_row
 from infinite_rl.dataset.rows import read_some
 from infinite_rl.errors import UsageError
 
 _CALLS = Path(__file__).with_name("audit_auditors_calls.py")
-_KINDS = ("plain", "trl", "verl", "verifiers", "nemo_gym", "openrlhf", "lm_eval", "lighteval")
 
 
 def reported(
@@ -66,7 +65,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 def main() -> None:
     """Run the auditors that are named, and print a line a grader and the totals."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.audit_auditors")
-    parser.add_argument("corpus", type=Path, nargs="+")
+    parser.add_argument("corpus", type=Path, nargs="?", default=CORPUS)
     parser.add_argument("--python", action="append", default=[], metavar="NAME=PATH")
     parser.add_argument("--only", default="", help="a part of the graders' names")
     parser.add_argument("--timeout", type=float, default=120.0)
@@ -74,10 +73,8 @@ def main() -> None:
     for auditor, python in (each.split("=", 1) for each in args.python):
         count: Counter[str] = Counter()
         seconds, accused, why = [], [], Counter[str]()
-        for path, about in (
-            each for folder in args.corpus for each in graders(folder, args.only, "")
-        ):
-            kind = about["target"] if about["target"] in _KINDS else "plain"
+        for path, about in graders(args.corpus, args.only):
+            kind = kind_of(about) or "plain"
             with target_of(path, about) as target:
                 sent = list(_rows(path.with_suffix(".jsonl")))
                 grader = {"target": target, "kind": kind, "rows": sent}

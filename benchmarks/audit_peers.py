@@ -16,12 +16,14 @@ import json
 import random
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from infinite_rl.audit import Limits, Report, Settings, audit
 from infinite_rl.audit.pages import values
 from infinite_rl.audit.rows import AuditRow, audit_row
+from infinite_rl.dataset.loaders import load
 from infinite_rl.errors import InfiniteRLError
 
 _CALLS = Path(__file__).with_name("audit_peers_calls.py")
@@ -105,10 +107,10 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 
 
 def _gsm8k(data: Path) -> Iterator[Mapping[str, Any]]:
-    for row in _lines(data / "gsm8k" / "test.jsonl")[:_MOST]:
-        answer = row["answer"].rpartition("####")[2].strip().replace(",", "")
-        yield {"prompt": row["question"], "answer": answer, "solution": answer,
-               "question": row["question"], "expected_answer": answer}  # fmt: skip
+    for row in islice(load("gsm8k", data / "gsm8k" / "test.jsonl"), _MOST):
+        prompt, answer = row["prompt"], row["answer"]
+        yield {"prompt": prompt, "answer": answer, "solution": answer,
+               "question": prompt, "expected_answer": answer}  # fmt: skip
 
 
 def _math500(data: Path) -> Iterator[Mapping[str, Any]]:

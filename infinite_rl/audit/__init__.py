@@ -4,6 +4,7 @@
     programs.py  the programs and tests of foreign coding rows
     child.py     the process of a foreign reward: one file, the standard library alone
     process.py   starts that process, asks it, and kills it with all that it started
+    claims.py    what a target says of itself, by which some probes are none of it
     targets.py   the kinds of rewards, and whether a witness shows its finding
     surfaces.py  the forms of answers that a reward accepts, learned from controls
     probes/      completions and calls whose verdict is certain

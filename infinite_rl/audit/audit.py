@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 
 from ..errors import UsageError
+from .child import MESSAGES
 from .findings import Finding, Rate, Report, cost, ordered
 from .probes import (
     ACCEPT,
@@ -30,10 +31,10 @@ from .probes import (
     text,
     variants,
 )
-from .process import MESSAGES, Reply
+from .process import Reply
 from .rows import CODE, LIST, NUMBER, QUERY, TEXT, WHOLE, AuditRow
 from .surfaces import Surface, in_turn, surfaces, without_work
-from .targets import Settings, Target, Witness, failed
+from .targets import Settings, Target, Witness, failed, pays
 
 _LEARNED = 3  # rows on which all forms are tried
 _PROBED = 12  # rows that are probed in full
@@ -48,27 +49,6 @@ _OF_STATE = ("order", "repeated", "many calls", "growth", "side effect", "patche
 _FORGED = 2  # rows of code whose harness is attacked
 _ENOUGH = 3  # failures of one kind, of a target that runs programs
 _MOST_HANGS = 2  # after which no further long text is sent
-# A reward that says that it judges the form alone pays wrong answers by design.
-_OF_FORM = re.compile(r"format|length|style|structure|tag|penalty|repetition|xml|language", re.I)
-
-# A reward that states which spellings it reads may refuse others.
-_OF_SPELLING = re.compile(
-    r"exact|verbatim|character|string|strict|contract|must|integer|digits|plain|line|inside|"
-    r"between|after|end|form|text|compared|'[^']*'|`[^`]*`",
-    re.I,
-)
-
-# A reward that says that it has a tolerance, or similarity, may pay what is near.
-_OF_TOLERANCE = re.compile(
-    r"toleran|close|within|approx|round|similar|fuzzy|near|ratio|error", re.I
-)
-# A reward that says that it reads the first answer may pay it though another follows.
-_OF_FIRST = re.compile(r"\bfirst\b|\bopening\b|begins with|starts with|leading", re.I)
-# A reward that says that the answer may stand anywhere pays it beside others.
-_OF_ANY = re.compile(
-    r"contain|includ|mention|anywhere|any of|overlap|similar|recall|share|fraction of|f1\b", re.I
-)
-
 _OF_FORM_ALONE = "it judges the form alone, as it says: nothing to audit on rows"
 
 
@@ -119,10 +99,6 @@ def spread(rows: Iterable[AuditRow], most: int) -> list[AuditRow]:
     return (mixed + later)[:most]
 
 
-# A reward that says that it pays similarity pays what is similar.
-_OF_SIMILARITY = re.compile(r"similar|jaccard|overlap|\bbleu|rouge|edit distance", re.I)
-
-
 def _differ(one: str, other: str) -> bool:
     return answers.number(one) != answers.number(other)
 
@@ -132,11 +108,8 @@ class _Audit:
 
     def __init__(self, target: Target, rows: Sequence[AuditRow], limits: Limits, wrap: str) -> None:
         self.target, self.rows, self.limits, self.wrap = target, rows, limits, wrap
-        self.started = time.monotonic()
-        # A server states nothing, so it may have a tolerance.
-        if not target.about.source or _OF_TOLERANCE.search(
-            f"{target.about.name} {target.about.text}"
-        ):
+        self.started, self.claims = time.monotonic(), target.claims
+        if self.claims.tolerance:
             self.rows = [replace(row, tolerant=True) for row in rows]
         self.is_graded = False  # wrong answers earn more the nearer they are
         self.result = Report(target.spec, target.kind, len(rows))
@@ -149,11 +122,10 @@ class _Audit:
     def report(self) -> Report:
         """Learn, probe, minimize and count."""
         report = self.result
-        probed = spread([row for row in self.rows if row.gold or row.response], self.limits.rows)
-        if any(row.others for row in probed):
-            self.tried_forms = surfaces(probed[0], self.target.about.source, self.wrap)
-            self.rows = self._as_lists([row for row in self.rows if row.gold or row.response])
-            probed = spread(self.rows, self.limits.rows)
+        golds = [row for row in self.rows if row.gold or row.response]
+        if any(row.others for row in golds):
+            self.rows = golds = self._as_lists(golds)
+        probed = spread(golds, self.limits.rows)
         learned = bool(probed) and self._learn(probed)
         if learned:
             self._golds(probed)
@@ -199,13 +171,13 @@ class _Audit:
 
     # --- controls --------------------------------------------------------------------------------
 
-    def _as_lists(self, rows: Sequence[AuditRow]) -> Sequence[AuditRow]:
+    def _as_lists(self, rows: list[AuditRow]) -> list[AuditRow]:
         """Rows whose members are all required, if the target pays them together and not alone."""
         listed = [
             replace(row, kind=LIST, gold=", ".join([row.gold, *row.others]), others=())
             for row in rows
         ]
-        for form in [*self.tried_forms, Surface("alone", "{}")]:
+        for form in surfaces(rows[0], self.target.about.source, self.wrap):
             pairs = [(row, form(row.gold)) for row in [*rows, *listed]]
             earned = [reply.reward or 0.0 for reply in self.target.judge(pairs)]
             if sum(earned[len(rows) :]) > sum(earned[: len(rows)]):
@@ -246,9 +218,7 @@ class _Audit:
         if full - floor < 1e-9 or self._is_indifferent(first, forms[best]):
             return self._constant(full)
         self.result.full, self.result.floor = full, floor
-        about = self.target.about
-        is_similarity = _OF_SIMILARITY.search(f"{about.name} {about.doc}")
-        self.is_graded = bool(is_similarity) or self._grades(first, forms[best])
+        self.is_graded = self.claims.similarity or self._grades(first, forms[best])
         self.result.surface = forms[best]
         paid = [at for at in order if means[at] >= means[best] - 0.25 * (full - floor)]
         self.forms = self._different([forms[at] for at in paid])
@@ -293,7 +263,7 @@ class _Audit:
         row = next(row for row in self.rows if row.gold)
         if row.kind == WHOLE:
             self.result.note = "a text without an answer earns as much as the rows' responses"
-        elif full > 0 and not self._says_form():
+        elif full > 0 and not self.claims.form:
             pairs = [(row.sent(), "I do not know.")]
             [reply] = self.target.judge(pairs)
             if reply.reward is not None:
@@ -303,12 +273,6 @@ class _Audit:
         elif full > 0:
             self.result.note = _OF_FORM_ALONE
         return False
-
-    def _says_form(self) -> bool:
-        """Whether the target says that it judges the form alone."""
-        about = self.target.about
-        of_answers = re.search(r"accura|correct|answer|right|solv", about.name, re.I)
-        return bool(_OF_FORM.search(about.text if of_answers else f"{about.name} {about.text}"))
 
     @staticmethod
     def _different(forms: Sequence[Surface]) -> list[Surface]:
@@ -330,10 +294,8 @@ class _Audit:
         if len(golds) - len(self.failures["gold refused"]) < 2:
             self.failures.pop("gold refused")  # the form was not learned for most rows
         for row in rows:
-            others = [Probe("other gold refused", row, form(text), ACCEPT) for text in row.others]
-            replies = self.target.judge([(row, probe.completion) for probe in others])
-            if any((reply.reward or 0.0) >= self.result.threshold for reply in replies):
-                self._run(others)
+            others = (Probe("other gold refused", row, form(text), ACCEPT) for text in row.others)
+            self._run_alike(list(others))
         own = [row for row in rows if row.response and row.gold and row.gold in row.response]
         self._run([Probe("response refused", row, row.response, ACCEPT) for row in own])
         if len(self.failures["response refused"]) > len(own) / 2:
@@ -371,7 +333,7 @@ class _Audit:
             before = rows[number - 1].gold
             if number and row.kind == NUMBER == rows[number - 1].kind and _differ(before, row.gold):
                 self._run([Probe("wrong answer", row, self.forms[0](before))])
-            if _OF_SIMILARITY.search(f"{self.target.about.name} {self.target.about.doc}"):
+            if self.claims.similarity:
                 nothing = text.nothing(row, self.forms[0])
                 self._run([each for each in nothing if each.kind in ("empty", "nothing")])
                 self._run(list(answers.dissimilar(row, self.forms[0], about.doc)))
@@ -383,9 +345,9 @@ class _Audit:
                 self._run([*probes, *answers.several(row, form)])
                 if not self.is_graded:
                     self._run(list(answers.right(row, form)))
-                if not _OF_FIRST.search(about.text):
+                if not self.claims.first:
                     self._run(list(answers.retracted(row, form)))
-            if number < _LEARNED and not _OF_ANY.search(about.doc):
+            if number < _LEARNED and not self.claims.anywhere:
                 pairs = [(row.sent(), each) for each in answers.either_order(row, self.forms[0])]
                 if pairs:
                     self._show(Witness("either order", NOT_ALL, pairs, self._threshold(REFUSE)))
@@ -395,8 +357,9 @@ class _Audit:
                 self._executed(row)
             if number == 0 and self._reads_messages(row):
                 self._run(list(text.messages(row, self.forms[0])))
+        if not self.is_graded:
+            self._spellings(rows)
         if rows:
-            self._spellings([] if self.is_graded else rows)
             self._huge(rows[0])
 
     def _programs(self, rows: Sequence[AuditRow]) -> None:
@@ -435,13 +398,13 @@ class _Audit:
 
     def _reads_messages(self, row: AuditRow) -> bool:
         """Whether the target pays the gold in a chat message, and knows of tools."""
-        if not re.search(r"\btool", f"{self.target.about.source}{' '.join(row.columns)}", re.I):
+        if not self.claims.tools and not re.search(r"\btool", " ".join(row.columns), re.I):
             return False  # without tools each message has a text
         if self.target.chat or self.target.kind not in ("trl", "verifiers"):
             return self.target.chat
         chat = [{"role": "assistant", "content": self.forms[0](row.gold)}]
         [reply] = self.target.judge([(row, MESSAGES + json.dumps(chat))])
-        return reply.reward is not None and reply.reward >= self.result.threshold
+        return pays(reply, self.result.threshold)
 
     def _show(self, witness: Witness) -> None:
         """Note a witness of several calls if it shows its finding."""
@@ -453,8 +416,6 @@ class _Audit:
     def _spellings(self, rows: Sequence[AuditRow]) -> None:
         """Spellings that the target promises to read, or that it reads of other golds."""
         about, form = self.target.about, self.forms[0]
-        # A server states nothing.
-        is_open = bool(about.source) and not _OF_SPELLING.search(about.text)
         others: dict[str, list[Probe]] = defaultdict(list)
         for row in rows:
             for name, spelling in spellings.spelled(row, form.bounded):
@@ -462,15 +423,13 @@ class _Audit:
                     continue
                 kind = "equivalent" if name in spellings.FORMULAS else "spelling"
                 probe = Probe(kind, row, form(spelling), ACCEPT)
-                if spellings.promised(name, about.text) or is_open and name in spellings.PLAIN:
+                is_plain = name in spellings.PLAIN and not self.claims.spelling
+                if is_plain or spellings.promised(name, about.text):
                     self._run([probe])
                 else:
                     others[name].append(replace(probe, kind="uneven spelling"))
         for probes in others.values():
-            replies = self.target.judge([(probe.row, probe.completion) for probe in probes])
-            if any((reply.reward or 0.0) >= self.result.threshold for reply in replies):
-                for probe, reply in zip(probes, replies, strict=True):
-                    self._take(probe, reply)
+            self._run_alike(probes)
 
     def _huge(self, row: AuditRow) -> None:
         """Long texts, and much longer ones of the same kind if one takes long."""
@@ -501,6 +460,13 @@ class _Audit:
         for probe, reply in zip(probes, replies, strict=True):
             self._take(probe, reply)
 
+    def _run_alike(self, probes: Sequence[Probe]) -> None:
+        """Run probes of which all must be paid, if one of them is."""
+        replies = self.target.judge([(probe.row, probe.completion) for probe in probes])
+        if any(pays(reply, self.result.threshold) for reply in replies):
+            for probe, reply in zip(probes, replies, strict=True):
+                self._take(probe, reply)
+
     def _run_apart(self, probes: Sequence[Probe]) -> None:
         """As `_run`, until some of them have hung."""
         for probe in probes:
@@ -521,11 +487,9 @@ class _Audit:
     def _threshold(self, expect: str) -> float:
         """The reward from which a completion is paid: if wrong answers are graded, the full one."""
         full, floor = self.result.full, self.result.floor
-        return (
-            full - (full - floor) / 1000
-            if self.is_graded and expect == REFUSE
-            else self.result.threshold
-        )
+        if self.is_graded and expect == REFUSE:
+            return full - (full - floor) / 1000
+        return self.result.threshold
 
     def _executed(self, row: AuditRow) -> None:
         for probe in answers.executed(row, self.forms[0]):
@@ -581,18 +545,11 @@ class _Audit:
                     self.target.fresh()
                 is_shown, replies = self.target.shows(small)
                 if is_shown:
-                    rows, of_rows = (
-                        len({each[0].row.index for each in failures}),
-                        set(self.tried[kind]),
-                    )
-                    price = cost(
-                        *(kind, replies[0], rows, len(of_rows)),
-                        *(self.result.full, self.result.floor),
-                    )
-                    yield Finding(
-                        *(small, replies[0], len(failures), len(self.tried[kind])),
-                        *(rows, len(of_rows), price),
-                    )
+                    tried, full, floor = self.tried[kind], self.result.full, self.result.floor
+                    rows, of_rows = len({each[0].row.index for each in failures}), len(set(tried))
+                    price = cost(kind, replies[0], rows, of_rows, full, floor)
+                    counts = len(failures), len(tried), rows, of_rows
+                    yield Finding(small, replies[0], *counts, price)
                     break
 
     def _minimal(self, probe: Probe, witness: Witness) -> Witness:

@@ -33,7 +33,8 @@ from itertools import islice
 from typing import Any
 
 _SOURCE_CHARS = 200_000
-_MESSAGES = "\x00messages:"  # as MESSAGES of process.py
+MESSAGES = "\x00messages:"  # before a completion that is a JSON list of messages
+PATCHED = "built-in functions"  # what a program that patches them changes
 _SOAK_S = 3.0  # for many calls
 _MANY_ROUNDS = 400
 _GROWTH_CALLS = 700  # a third of the calls
@@ -128,8 +129,8 @@ def _trl(fn: Any, rows: list[Any], completions: list[str], chat: bool) -> list[A
 
 
 def _message(text: str, chat: bool) -> Any:
-    if text.startswith(_MESSAGES):
-        return json.loads(text[len(_MESSAGES) :])
+    if text.startswith(MESSAGES):
+        return json.loads(text[len(MESSAGES) :])
     return [{"role": "assistant", "content": text}] if chat else text
 
 
@@ -257,16 +258,13 @@ def _nemo_gym(fn: Any, rows: list[Any], completions: list[str], _chat: bool) -> 
         if isinstance(fn, str):
             ask = urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open
             with suppress(OSError, ValueError):  # a server without sessions
-                _post(fn[: -len("verify")] + "seed_session", _unanswered(body), ask)
+                prompt = {name: value for name, value in body.items() if name != "response"}
+                _post(fn[: -len("verify")] + "seed_session", prompt, ask)
             reply = _post(fn, body, ask)
         else:
             reply = _awaited(fn(body))
         results.append(None if reply.get("mask_sample") else reply.get("reward"))
     return results
-
-
-def _unanswered(body: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in body.items() if name != "response"}
 
 
 def _post(url: str, body: Any, ask: Callable[..., Any] = urllib.request.urlopen) -> Any:
@@ -325,7 +323,7 @@ class Tasks:
             yield to_jsonable_python(columns)
 
     async def reward(self, row: dict[str, Any], completion: Any) -> float:
-        """Score a finished trace of one completion in a folder of its own."""
+        """Score a finished trace of one completion in a separate folder."""
         from verifiers.v1.configs.agent import WireAgentConfig
         from verifiers.v1.runtimes import SubprocessConfig, provision_runtime
         from verifiers.v1.state import state_cls
@@ -476,7 +474,7 @@ def _state() -> dict[str, Any]:
         "the working directory": os.getcwd(),
         "the recursion limit": sys.getrecursionlimit(),
         "a pending alarm": bool(hasattr(signal, "getitimer") and signal.getitimer(0)[0] > 0),
-        "built-in functions": {name: id(value) for name, value in vars(builtins).items()},
+        PATCHED: {name: id(value) for name, value in vars(builtins).items()},
         "the functions of json and math": (id(json.loads), id(json.dumps), id(math.isclose)),
         "sys.stdout": id(sys.stdout),
         "the global random numbers": hash(random.getstate()),
@@ -599,23 +597,24 @@ class _Job:
 
     def _fork(self, rows: list[Any], texts: list[str], emit: Callable[[Any], None]) -> None:
         """The replies of several forked processes at once; of a pair the one that differs."""
-        pipes = []
+        children = []
         for _ in range(_FORKS):
             reading, writing = os.pipe()
-            if not os.fork():
+            child = os.fork()
+            if not child:
                 each = [self.call([row], [text])[0] for row, text in zip(rows, texts, strict=True)]
                 with os.fdopen(writing, "w") as out:
                     out.write(json.dumps(each))
                     out.flush()
                     os._exit(0)
             os.close(writing)
-            pipes.append(reading)
+            children.append((child, reading))
         replies = []
-        for reading in pipes:
+        for child, reading in children:
             with os.fdopen(reading) as file:
-                replies.append(json.loads(file.read()))
-        for _ in pipes:
-            os.wait()
+                text = file.read()
+            os.waitpid(child, 0)
+            replies.append(json.loads(text))
         alone = replies[0]
         for at, reply in enumerate(alone):
             others = (each[at] for each in replies if each[at].get("reward") != reply.get("reward"))

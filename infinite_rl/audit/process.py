@@ -31,7 +31,6 @@ _VARIABLES = (
     "PATH", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH",
 )  # fmt: skip
 _MARK = "REWARD_AUDIT_PROCESS"
-MESSAGES = "\x00messages:"  # before a completion that is a JSON list of messages; as in child.py
 MARKER = "audit-marker"  # the file that a probe writes if it is evaluated
 _KILLS = 100
 _START_S = 120.0  # for the import of the target

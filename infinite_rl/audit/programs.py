@@ -84,13 +84,18 @@ def _cases_of(part: Mapping[str, Any]) -> Iterator[tuple[str, Case]]:
             yield name, Case((arguments,), value)
 
 
+def parsed(text: str) -> ast.Module | None:
+    """A text as a module of Python; None if it is none."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
 def _asserted(text: str) -> Iterator[tuple[str, Case]]:
     """The calls of asserts that compare with a literal."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
+    tree = parsed(text)
+    for node in ast.walk(tree) if tree else ():
         test = node.test if isinstance(node, ast.Assert) else None
         if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Call):
             continue
@@ -137,11 +142,8 @@ def _unfenced(text: str) -> str:
 
 def is_program(code: str) -> bool:
     """Whether a text is a Python program that does something besides asserting."""
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    body = [each for each in tree.body if not isinstance(each, ast.Assert)]
+    tree = parsed(code)
+    body = [each for each in tree.body if not isinstance(each, ast.Assert)] if tree else []
     return any(
         isinstance(part, ast.FunctionDef | ast.Call) for each in body for part in ast.walk(each)
     )
@@ -177,14 +179,15 @@ def references(columns: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
 
 def _single_asserts(text: str) -> Iterator[str]:
     """A text of tests for each assert at its top level, with what stands before it."""
-    try:
-        body = ast.parse(text).body
-        others = [each for each in body if not isinstance(each, ast.Assert)]
-        for each in body:
-            if isinstance(each, ast.Assert):
+    tree = parsed(text)
+    body = tree.body if tree else []
+    others = [each for each in body if not isinstance(each, ast.Assert)]
+    for each in body:
+        if isinstance(each, ast.Assert):
+            try:
                 yield ast.unparse(ast.Module([*others, each], []))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
+            except RecursionError:  # the parser reads deeper than this writes
+                return
 
 
 def passed_share(program: str, tests: Sequence[dict[str, Any]]) -> float | None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from .programs import parsed
 from .rows import CODE, QUERY, WHOLE, AuditRow
 
 _WORK = "First I look at what is asked, then I work it out step by step."
@@ -122,11 +123,9 @@ def _named_in(prompt: str, source: str) -> Iterator[Surface]:
 
 def literals(source: str) -> list[str]:
     """The different strings in a source of Python."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    values = [each.value for each in ast.walk(tree) if isinstance(each, ast.Constant)]
+    tree = parsed(source)
+    nodes = ast.walk(tree) if tree else ()
+    values = [each.value for each in nodes if isinstance(each, ast.Constant)]
     return list(dict.fromkeys(value for value in values if isinstance(value, str)))
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError, look_up
+from .child import PATCHED
+from .claims import claims_of
 from .probes import ACCEPT, NO_FILE, NOT_ALL, ONE_TURN, REFUSE, SAME, SURVIVE
 from .process import MAIN, Process, Reply
 from .rows import AuditRow, audit_row
@@ -29,7 +31,6 @@ KINDS: Mapping[str, tuple[str, bool]] = {
         False,
     ),
 }
-PATCHED = "built-in functions"  # as child.py names what the program of that probe changes
 _NEAR = 1e-6
 _OWN_ROWS = 200  # of a taskset, which may have no end
 _FAULTS = {
@@ -81,6 +82,7 @@ class Target:
             options["python"] = settings.python
         self.process = Process(spec, keep=settings.keep, **options)
         self.spec, self.about = spec, self.process.description
+        self.claims = claims_of(self.about)
         self.kind, self.chat = settings.kind or self.about.kind, False
         try:
             look_up("kind of target", self.kind, KINDS)
@@ -124,7 +126,7 @@ class Target:
             return _turns_again(replies), replies
         if witness.expect == NOT_ALL:
             replies = self.judge(witness.pairs)
-            return all(_pays(reply, witness.threshold) for reply in replies), replies
+            return all(pays(reply, witness.threshold) for reply in replies), replies
         [reply] = self.judge(witness.pairs)
         if witness.expect == NO_FILE:
             marker = self.process.marker()
@@ -149,7 +151,7 @@ class Target:
             return any(not a.fault and b.fault == "raised" for a, b in pairs), other
         if witness.kind in ("thread", "batch zero"):
             limit = witness.threshold
-            lost = [_pays(a, limit) and not _pays(b, limit) and not b.fault for a, b in pairs]
+            lost = [pays(a, limit) and not pays(b, limit) and not b.fault for a, b in pairs]
             return any(lost), other
         return any(not same(a, b) for a, b in pairs), other
 
@@ -200,5 +202,6 @@ def same(one: Reply, other: Reply) -> bool:
     return abs(one.reward - other.reward) <= _NEAR * max(1.0, abs(one.reward))
 
 
-def _pays(reply: Reply, threshold: float) -> bool:
+def pays(reply: Reply, threshold: float) -> bool:
+    """Whether a reply is a reward from the threshold on."""
     return reply.reward is not None and reply.reward >= threshold

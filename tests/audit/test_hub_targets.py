@@ -4,12 +4,13 @@ By hand, since each hub takes minutes to install: they live in environments of t
 """
 
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hubs import NEWER, environment
+from hub_environment import environment
 
 from infinite_rl.audit import Limits, Report, Settings, audit, audit_rows, own_rows, replay
 from infinite_rl.audit.process import Process
@@ -17,6 +18,7 @@ from infinite_rl.errors import UsageError
 
 pytestmark = [pytest.mark.slow, pytest.mark.soak]
 LIMITS = Limits(seconds=30, rows=2)
+NEWER = f"python3.{max(12, sys.version_info.minor)}"
 TASKSET = """
 import re
 
@@ -63,14 +65,22 @@ ROWS = [{"question": "What is 3 + 4?", "answer": 7}, {"question": "Is it 12?", "
 SOUND, LOOSE = "len(said) == 1 and said[0].strip() == self.data.answer", "self.data.answer in said"
 
 
+def interpreter(folder: Path, python: str, requirement: str) -> Path:
+    """That of a new environment; skips the test if there can be none."""
+    try:
+        return environment(folder, requirement, python=python) / "python"
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"{requirement} cannot be installed: {error}")
+
+
 @pytest.fixture(scope="module")
 def verifiers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return environment(tmp_path_factory.mktemp("hub"), "python3", "verifiers==0.4.0")
+    return interpreter(tmp_path_factory.mktemp("hub"), sys.executable, "verifiers==0.4.0")
 
 
 @pytest.fixture(scope="module")
 def nemo_gym(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return environment(tmp_path_factory.mktemp("hub"), NEWER, "nemo-gym==0.4.0")
+    return interpreter(tmp_path_factory.mktemp("hub"), NEWER, "nemo-gym==0.4.0")
 
 
 def taskset(folder: Path, right: str) -> str:

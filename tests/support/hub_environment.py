@@ -1,4 +1,4 @@
-"""A virtual environment that has a hub's package, and this one beside it."""
+"""A virtual environment that has a hub's package, which would clash with those of other hubs."""
 
 import os
 import subprocess
@@ -9,11 +9,17 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def install(folder: Path, *requirements: str) -> Path:
-    """Make the environment; return the folder of its programs."""
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+def environment(folder: Path, *requirements: str, python: str = sys.executable) -> Path:
+    """Make an environment; return the folder of its programs."""
+    subprocess.run([python, "-m", "venv", folder], check=True)
     programs = folder / "bin"
     subprocess.run([programs / "pip", "install", "-q", *requirements], check=True)
+    return programs
+
+
+def install(folder: Path, *requirements: str) -> Path:
+    """Make an environment that has this package, too; return the folder of its programs."""
+    programs = environment(folder, *requirements)
     (site,) = folder.glob("lib/python*/site-packages")
     paths = [str(ROOT), sysconfig.get_path("purelib")]  # the hub's own libraries come first
     (site / "infinite_rl.pth").write_text("\n".join(paths))

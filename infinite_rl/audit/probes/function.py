@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,16 +9,6 @@ from ..process import BATCH, FORK, GROWTH, MAIN, MANY, THREAD, THREADS
 from ..targets import Target, Witness
 from . import SAME
 
-# A reward that says that it compares the completions of a batch may depend on the batch.
-_OF_A_BATCH = re.compile(
-    r"group|relative|divers|\brank|novel|other completions|cent(?:re|er)ed|z-score|advantage|"
-    r"normali[sz]\w* (?:by|over|in|within|per|across)|"
-    r"(?:depend\w* on|over|of|in|within|across|per|same|whole|its) (?:a |the |its |each )?batch",
-    re.I,
-)
-# Code that bounds what it keeps: after many calls it may still grow.
-_BOUNDED = re.compile(r"maxsize\s*=\s*\d|lru_cache\(\d|@(?:\w+\.)?lru_cache\s*$|maxlen|popitem|"
-                      r"\.clear\(|\.pop\(|weakref", re.M)  # fmt: skip
 _COPIES = 8  # of the pairs, for concurrent threads
 
 
@@ -34,7 +23,7 @@ def witnesses(
     yield same("repeated", MAIN, [*pairs, *pairs])
     yield same("order", MAIN)
     yield same("side effect", MAIN)
-    if target.in_batches and not _OF_A_BATCH.search(target.about.doc):
+    if target.in_batches and not target.claims.batch:
         yield same("batch zero", BATCH, [*pairs, *pairs, *pairs])
         yield same("batch zero", BATCH, [(row, pairs[0][1]) for row, _ in pairs] + [pairs[0]] * 8)
         yield same("batch", BATCH)
@@ -47,5 +36,5 @@ def witnesses(
     yield same("fork", FORK)
     if target.about.source:  # a server may write logs, and its speed is not its own
         yield same("many calls", MANY)
-        if not _BOUNDED.search(target.about.source):
+        if not target.claims.bounded:
             yield same("growth", GROWTH, pairs[:1])

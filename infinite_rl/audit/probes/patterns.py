@@ -6,58 +6,60 @@ before it, then filled with what it repeats, and broken at the end.
 
 from __future__ import annotations
 
-import ast
 import importlib
 import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+from ..surfaces import literals
 
 # The parser of the library: private, but the same tree from Python 3.10 to 3.14.
 _parser: Any = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
-_MOST_TEXTS = 40
+_MOST = 40  # attacks
+_LONGEST = 500  # characters of a pattern
 _MANY = 100  # from this bound on, a repetition is long
 _CATEGORIES = {"DIGIT": "1", "SPACE": " ", "WORD": "a", "NOT_DIGIT": "a", "NOT_SPACE": "a",
                "NOT_WORD": " "}  # fmt: skip
 
 
-def attacks(source: str, size: int) -> list[str]:
-    """Texts of about `size` characters for the patterns in a source of Python."""
-    texts: dict[str, None] = {}
-    for pattern in _patterns(source):
+class Attack(NamedTuple):
+    """A text that leads to a repetition of a pattern, and one that it repeats."""
+
+    before: str
+    unit: str
+
+    def text(self, size: int) -> str:
+        """A text of about `size` characters, broken at its end."""
+        return f"{self.before}{self.unit * (size // max(1, len(self.unit)))}\x00!"
+
+
+def attacks(source: str) -> list[Attack]:
+    """Attacks on the patterns in a source of Python."""
+    chosen: dict[Attack, None] = {}
+    for pattern in literals(source):
+        if len(pattern) >= _LONGEST or not re.search(r"[*+]|\{\d+,", pattern):
+            continue
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 tree = _parser.parse(pattern)
         except (re.error, RecursionError, OverflowError):
             continue
-        for before, unit in _repeats(tree, ""):
-            whole = before + unit
-            texts[f"{before}{unit * (size // max(1, len(unit)))}\x00!"] = None
-            texts[whole * (size // max(1, len(whole))) + "\x00!"] = None
-    return list(texts)[:_MOST_TEXTS]
+        for attack in _repeats(tree, ""):
+            chosen[attack] = chosen[Attack("", attack.before + attack.unit)] = None
+    return list(chosen)[:_MOST]
 
 
-def _patterns(source: str) -> Iterator[str]:
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
-        text = node.value if isinstance(node, ast.Constant) else None
-        if isinstance(text, str) and len(text) < 500 and re.search(r"[*+]|\{\d+,", text):
-            yield text
-
-
-def _repeats(tree: Sequence[Any], before: str) -> Iterator[tuple[str, str]]:
-    """For each long repetition: a text that leads to it, and one that it repeats."""
+def _repeats(tree: Sequence[Any], before: str) -> Iterator[Attack]:
+    """An attack on each long repetition."""
     for op, value in tree:
         name = str(op)
         if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
             _, most, body = value
             if int(most) >= _MANY and _sample(body):
-                yield before, _sample(body)
+                yield Attack(before, _sample(body))
             yield from _repeats(body, before)
         elif name == "SUBPATTERN":
             yield from _repeats(value[3], before)

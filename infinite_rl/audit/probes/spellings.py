@@ -59,7 +59,10 @@ def promised(name: str, documentation: str) -> bool:
 
 
 def spelled(row: AuditRow, bounded: bool) -> Iterator[tuple[str, str]]:
-    """Spellings of a row's gold by name. `bounded`: marks stand on both sides of the answer."""
+    """Spellings of a row's gold by name; one may be the gold itself.
+
+    `bounded`: marks stand on both sides of the answer.
+    """
     gold = row.gold
     if row.kind not in (NUMBER, CHOICE, TEXT, MATHS, JSON):
         return
@@ -75,9 +78,8 @@ def spelled(row: AuditRow, bounded: bool) -> Iterator[tuple[str, str]]:
         yield "lower", gold.lower()
         yield "brackets", f"({gold})"
     elif row.kind == TEXT:
-        for name, text in (("lower", gold.lower()), ("upper", gold.upper())):
-            if text != gold:
-                yield name, text
+        yield "lower", gold.lower()
+        yield "upper", gold.upper()
     elif row.kind == MATHS:
         yield from _equal_formulas(gold)
         yield "math mode", f"${gold}$"
@@ -97,7 +99,7 @@ def _equal_formulas(gold: str) -> Iterator[tuple[str, str]]:
     from ...verification.math_corruptions import same_answers
 
     for kind, text in same_answers(gold):
-        if kind in FORMULAS and text != gold:
+        if kind in FORMULAS:
             yield kind, text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from ..process import MESSAGES
+from ..child import MESSAGES
 from ..rows import CHOICE, CODE, WHOLE, AuditRow
 from ..surfaces import Surface
 from . import SURVIVE, Probe
@@ -80,10 +80,11 @@ def messages(row: AuditRow, surface: Surface) -> Iterator[Probe]:
 
 def huge(row: AuditRow, surface: Surface, source: str, size: int) -> Iterator[Probe]:
     """Long texts, on each of which a reward of linear time takes milliseconds."""
-    for attack in attacks(source, size):
-        yield Probe("hang", row, attack, SURVIVE)
-        if attack[:1] not in "<`" and surface.name != "alone":
-            yield Probe("hang", row, surface(attack), SURVIVE)
+    for attack in attacks(source):
+        long = attack.text(size)
+        yield Probe("hang", row, long, SURVIVE)
+        if long[:1] not in "<`" and surface.name != "alone":
+            yield Probe("hang", row, surface(long), SURVIVE)
     opening = surface.text.partition("{}")[0].splitlines()[-1:] or [""]
     units = (
         "a", "1", " ", "\n", "(", "{", "\\boxed{", "<answer>", "</answer>", "<think>", "1,", "-",
