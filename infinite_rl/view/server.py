@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-import socket
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from ..files.logs import read_lines
 from ..report.page import part
 from ..report.sample import WHOLE, Cell, Truncated, cell
 from ..report.statistics import CERTIFICATE
+from ..serve.server import listening
 from ..store import CERTIFICATE_COLUMNS
 from .feeds import ROWS, Feed, Run, feed_of, is_run
 from .index import Index, compared
@@ -359,22 +359,17 @@ def app(viewer: Viewer, token: str) -> Starlette:
 def serve(viewer: Viewer, port: int = 0, on_ready: Callable[[str], None] = lambda _: None) -> None:
     """Serve a viewer until interrupted; `on_ready` gets the address. Port 0 is any free one.
 
-    Raises UsageError if the port is taken, or the extra is missing.
+    Raises:
+        UsageError: the extra is missing.
+        InfiniteRLError: the port cannot be listened on.
     """
     uvicorn = import_extra("uvicorn", "the viewer needs", "serve")
     token = secrets.token_urlsafe(24)
     application = app(viewer, token)
-    with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((HOST, port))
-            listener.listen()  # the address is told before the server takes over
-        except (OSError, OverflowError) as error:
-            raise UsageError(f"cannot listen on port {port}: {error}") from None
-        config = uvicorn.Config(application, log_level="warning", access_log=False, lifespan="off")
-        with viewer:
-            on_ready(f"http://{HOST}:{listener.getsockname()[1]}/{token}/")
-            uvicorn.Server(config).run(sockets=[listener])
+    config = uvicorn.Config(application, log_level="warning", access_log=False, lifespan="off")
+    with listening(HOST, port) as listener, viewer:  # the address is told before the server starts
+        on_ready(f"http://{HOST}:{listener.getsockname()[1]}/{token}/")
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 def _query(request: Request) -> Query:

@@ -1,6 +1,7 @@
 """The viewer's index and its calls over HTTP: what is found, marked, exported and refused."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -344,15 +345,22 @@ def test_words_of_columns_beyond_those_with_a_slot_are_found(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_the_command_serves_the_page_until_it_is_interrupted(rows_file: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_serves_the_page_until_it_is_ended_and_leaves_no_index(
+    rows_file: Path, number: signal.Signals
+) -> None:
     command = [sys.executable, "-m", "infinite_rl", "view", str(rows_file), "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    (folder := rows_file.with_name("temporary")).mkdir()
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as process:
         try:
             assert process.stdout
             url = json.loads(process.stdout.readline())["url"]
             until(lambda: asked(url)["total"] == 200)
             assert "<title>Rows</title>" in requests.get(url, timeout=60).text
-            process.send_signal(signal.SIGINT)
+            assert list(folder.glob("*/index.sqlite"))
+            process.send_signal(number)
             assert process.wait(60) == 0
+            assert not list(folder.iterdir())
         finally:
             process.kill()
