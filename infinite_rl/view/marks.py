@@ -64,6 +64,7 @@ class Marks:
         self._index, self._path = index, path
         self._lock = threading.Lock()
         self._waiting: dict[Key, Mark] = {}  # of rows that are not there yet
+        self._rows = 0  # among which they were looked for
         if path.is_file():
             for _, (key, mark) in read_jsonl(path, _parsed):
                 self._waiting[key] = mark
@@ -72,8 +73,10 @@ class Marks:
 
     def locate(self) -> None:
         """Put marks that wait beside their rows, as far as these are there."""
-        if not self._waiting:
+        rows = self._index.counts[0]
+        if not self._waiting or rows == self._rows:
             return
+        self._rows = rows
         with self._index.writing() as writer:
             for (feed, row_id, nth), mark in list(self._waiting.items()):
                 row = writer.execute(

@@ -23,7 +23,7 @@ from infinite_rl.dataset.rows import read, write
 from infinite_rl.errors import StoreError, UsageError
 from infinite_rl.files.logs import csv_line
 from infinite_rl.store import DATASET_COLUMNS, FAILED_COLUMNS
-from infinite_rl.view import Viewer
+from infinite_rl.view import Index, Marks, Viewer
 
 
 def numbered(count: int) -> list[dict[str, Any]]:
@@ -153,6 +153,23 @@ def test_marks_outlive_the_viewer_and_follow_their_rows(rows_file: Path) -> None
         assert ids(url, values='{"@selected": "yes"}') == ["id-9"]
         (row,) = asked(url, values='{"@tag": "units"}')["rows"]
         assert row["mark"]["tags"] == ["units"] and "Wrong unit?" in row["mark"]["note"]
+
+
+def test_a_mark_without_its_row_waits_and_changes_nothing(tmp_path: Path) -> None:
+    record = {"feed": "rows", "id": "late", "nth": 1, "note": "x", "tags": [], "selected": False}
+    (log := tmp_path / "rows.notes").write_text(json.dumps(record) + "\n", encoding="ascii")
+    index = Index(tmp_path)
+    marks = Marks(index, log)
+    index.add([{"id": "early"}], "rows")
+    marks.locate()
+    version = index.version
+    marks.locate()
+    assert index.version == version
+    index.add([{"id": "late"}], "rows")
+    marks.locate()
+    with index.reader() as reader:
+        assert [marks.of(number, reader).note for number in (1, 2)] == ["", "x"]
+    index.close()
 
 
 def test_of_rows_with_one_id_the_marked_one_stays_marked(tmp_path: Path) -> None:
