@@ -296,6 +296,15 @@ def test_certificates_and_findings_stand_beside_their_rows(tmp_path: Path) -> No
         assert beside == [["leak", "<b>The answer is 3</b>"]]
 
 
+def test_a_damaged_certificate_is_named_and_the_rows_stay(tmp_path: Path) -> None:
+    run_folder(folder := tmp_path / "run", 3, 0)
+    (folder / "certificates.jsonl").write_text('{"id": "r1"}\n{"model": "x"}\n', "ascii")
+    with viewing(Viewer(folder)) as url:
+        assert asked(url)["total"] == 3
+        (fault,) = requests.get(f"{url}status", timeout=60).json()["faults"]
+        assert "certificates.jsonl is damaged at line 2 (a line has no 'id')" in fault
+
+
 def test_the_audit_can_be_made_while_one_looks(tmp_path: Path) -> None:
     prompts = {"1 + 1? The answer is 2.": "2", "What is 3 + 4?": "7"}
     rows = [{"type": "math", "prompt": p, "answer": a, "response": a} for p, a in prompts.items()]
