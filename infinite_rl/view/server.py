@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..certificates import CERTIFICATES
 from ..dataset.rows import Row, read_some, write
 from ..errors import InfiniteRLError, NoColumn, UsageError, import_extra
-from ..report.page import part
+from ..report.page import one_script, part
 from ..report.sample import WHOLE, Cell, cell, truncated
 from ..report.statistics import CERTIFICATE
 from ..serve.server import listening
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 HOST, NAMES = "127.0.0.1", ("127.0.0.1", "localhost")
 _POLL_S = 1.0
-_SCRIPTS = ("text", "maths", "code", "markdown", "detail")  # of the report
+_SCRIPTS = ("text", "maths", "code", "markdown", "detail", "controls")  # of the report
 _BADGES = ("outcome", "status", "type", "language")
 _SCORES = ("pass_rate", "quality_score")
 _NOTE, _TAGS = "reader_note", "reader_tags"  # columns of an export
@@ -307,8 +307,7 @@ def app(viewer: Viewer, token: str) -> Starlette:
     def failed(_: Request, error: Exception) -> Response:
         return reply({"error": str(error)}, 400)
 
-    script = "".join(map(part, _SCRIPTS)) + _own("view.js")
-    script = f'(() => {{\n"use strict";\n{script}}})();\n'
+    script = one_script([*map(part, _SCRIPTS), _own("view.js")])
     routes = [
         Route("/", text_reply(_own("view.html"), "text/html")),
         Route("/view.js", text_reply(script, "text/javascript")),

@@ -3,7 +3,6 @@
 const PAGE = 50, DEBOUNCE_MS = 150, POLL_MS = 1000;
 const BESIDE = { "@finding": "finding", "@tag": "tag", "@compared": "compared", "@selected": "selected", "@noted": "with a note" };
 const COMPARED = ["changed", "only here", "only there", "same"];
-const $ = (id) => document.getElementById(id);
 const content = { certificate: [] };
 const families = { section: (id) => relatives(id) };
 const state = { q: "", values: {}, sort: "", down: false, at: 0, total: 0, start: 0, rows: [], plain: false, shown: null, version: -1, status: null };
@@ -145,7 +144,7 @@ function list(quiet) {
     state.shown = null;
     $("detail").replaceChildren();
     $("marking").hidden = true;
-  } else if (quiet && state.shown?.number === chosen.number) highlight();
+  } else if (quiet && state.shown?.number === chosen.number) highlight(chosenEntry());
   else open();
   address();
 }
@@ -167,6 +166,8 @@ function entry(row, at) {
   return node;
 }
 
+const chosenEntry = () => $("row-" + state.rows[state.at - state.start].number);
+
 /** Choose one of the matching rows by its place; its page is asked for. */
 function select(at) {
   if (!state.total) return;
@@ -176,19 +177,11 @@ function select(at) {
   address();
 }
 
-function highlight() {
-  const chosen = $("row-" + state.rows[state.at - state.start].number);
-  for (const node of $("list").querySelectorAll("[aria-selected=true]")) node.setAttribute("aria-selected", "false");
-  chosen.setAttribute("aria-selected", "true");
-  chosen.scrollIntoView({ block: "nearest" });
-  $("list").setAttribute("aria-activedescendant", chosen.id);
-}
-
 // --- the row that is chosen ----------------------------------------------------------------------
 
 async function open() {
-  highlight();
   const { number } = state.rows[state.at - state.start], current = ++openings;
+  highlight(chosenEntry());
   $("fields").disabled = state.shown?.number !== number; // they are those of the row that is left
   try {
     const shown = await call(`row/${number}`);
@@ -297,7 +290,7 @@ function save(number, mark) {
   if (row) {
     row.mark = mark;
     $("row-" + number).replaceWith(entry(row, state.start + state.rows.indexOf(row)));
-    highlight();
+    highlight(chosenEntry());
   }
   if (state.shown?.number === number) marks((state.shown.mark = mark));
   $("saved").textContent = "";
@@ -337,17 +330,7 @@ async function follow() {
   await refresh();
 }
 
-// --- theme and keys ------------------------------------------------------------------------------
-
-const dark = () => {
-  const chosen = document.documentElement.dataset.theme;
-  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-};
-
-function theme(name) {
-  if (name) document.documentElement.dataset.theme = name;
-  $("theme").textContent = dark() ? "Light" : "Dark";
-}
+// --- keys ----------------------------------------------------------------------------------------
 
 function toggle() {
   const row = state.rows[state.at - state.start];
@@ -370,29 +353,7 @@ const KEYS = [
   ["e", "write a note", () => $("note").focus()],
   ["g", "write tags", () => $("tags").focus()],
   ["s", "texts rendered, or as they are written", () => ((state.plain = !state.plain), state.shown && draw())],
-  ["t", "light or dark", () => theme(dark() ? "light" : "dark")],
-  ["?", "these keys", () => $("help").showModal()],
 ];
-const NAMES = { ArrowDown: "↓", ArrowUp: "↑", ArrowRight: "→", ArrowLeft: "←" };
-
-function pressed(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
-  const name = NAMES[event.key] ?? event.key, target = event.target;
-  if (target.matches("input:not([type=checkbox]), select, textarea")) {
-    if (event.key === "Escape" || (event.key === "ArrowDown" && target === $("search"))) {
-      event.preventDefault();
-      $("list").focus();
-    }
-    return;
-  }
-  const special = name.length > 1 || "↓↑→←".includes(name);
-  if (special && event.key !== "Escape" && target !== $("list") && target !== document.body) return;
-  const key = KEYS.find(([keys]) => keys.split(" ").includes(name));
-  if (!key) return;
-  event.preventDefault();
-  key[2]();
-}
-
 function wire() {
   let timer = 0;
   $("search").addEventListener("input", () => {
@@ -410,17 +371,10 @@ function wire() {
   $("before").addEventListener("click", pageBefore);
   $("after").addEventListener("click", nextPage);
   $("export").addEventListener("click", exporting);
-  $("theme").addEventListener("click", () => theme(dark() ? "light" : "dark"));
-  $("help-button").addEventListener("click", () => $("help").showModal());
-  for (const [keys, what] of KEYS) {
-    const shown = keys.split(" ").map((key) => make("kbd", "", key));
-    $("help").querySelector("tbody").append(make("tr", "", make("th", "", ...shown), make("td", "", what)));
-  }
-  document.addEventListener("keydown", pressed);
   addEventListener("hashchange", () => follow().catch(failed));
 }
 
 wire();
-theme();
+controls(KEYS);
 exporting();
 follow().catch(failed).then(poll);
