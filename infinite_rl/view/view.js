@@ -17,6 +17,16 @@ async function call(path, options) {
   return value;
 }
 
+/** Ask for what shows marks: after those before are saved, and again if one is made in the meantime. */
+async function withMarks(path) {
+  for (;;) {
+    const before = saved;
+    await before;
+    const answer = await call(path);
+    if (before === saved) return answer;
+  }
+}
+
 const parameters = (more = {}) =>
   new URLSearchParams({ q: state.q, values: JSON.stringify(state.values), sort: state.sort, down: state.down ? "1" : "0", ...more });
 
@@ -114,7 +124,7 @@ async function refresh({ first = false, quiet = false } = {}) {
   const start = Math.floor(state.at / PAGE) * PAGE;
   const waiting = setTimeout(() => ($("count").textContent = "searching …"), 300);
   try {
-    const found = await call("rows?" + parameters({ from: start }));
+    const found = await withMarks("rows?" + parameters({ from: start }));
     if (current !== searches) return;
     Object.assign(state, { total: found.total, start: found.start, rows: found.rows });
     if (state.at >= found.total && found.total) {
@@ -184,7 +194,7 @@ async function open() {
   highlight(chosenEntry());
   $("fields").disabled = state.shown?.number !== number; // they are those of the row that is left
   try {
-    const shown = await call(`row/${number}`);
+    const shown = await withMarks(`row/${number}`);
     if (current !== openings) return;
     state.shown = shown;
     draw();
