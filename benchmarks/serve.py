@@ -337,8 +337,7 @@ async def over_http(running: Running) -> AsyncIterator[Ask]:
 async def in_process() -> AsyncIterator[Ask]:
     """Ask the same queue and workers, in this process."""
     context = Context(ServeConfig(), {name: REWARDS[name] for name in _REWARDS})
-    warm_up = {"paths": dict(context.rewards), "how": [5.0, False, None]}
-    dispatcher = Dispatcher(_WORKERS, 20_000, warm_up, 2**30)
+    dispatcher = Dispatcher(_WORKERS, 20_000, context.warm_up, 2**30)
     while dispatcher.alive < _WORKERS:
         await asyncio.sleep(0.1)
     loop = asyncio.get_running_loop()

@@ -1,7 +1,7 @@
 """`infinite-rl serve`: the rewards and the sandbox over HTTP."""
 
 from ..serve.config import ServeConfig
-from .terminal import DONE, Emit, show_logs
+from .terminal import DONE, Emit, show_logs, until_signal
 from .verb import Verb
 
 
@@ -25,5 +25,6 @@ class Serve(ServeConfig, Verb):
             lines += [f"token: {token}"] if token else []
             emit({"url": url, "token": token or None}, *lines, flush=True)
 
-        serve(self.part(ServeConfig), on_listening)
+        with until_signal():
+            serve(self.part(ServeConfig), on_listening)
         return DONE

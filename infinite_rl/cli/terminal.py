@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from functools import partial
@@ -220,6 +220,20 @@ def counted(items: Iterable[T], count: Callable[[int], None]) -> Iterator[T]:
 
 
 @contextmanager
+def until_signal() -> Iterator[None]:
+    """Let Ctrl-C or SIGTERM end the block, and not the process: for servers.
+
+    uvicorn answers what is under way and then repeats the signal, which is raised here.
+    """
+
+    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 -- signal's own form
+        raise KeyboardInterrupt
+
+    with _handling(signal.SIGINT, signal.SIGTERM, handler=interrupt), suppress(KeyboardInterrupt):
+        yield
+
+
+@contextmanager
 def stop_on_signals(
     *signals: signal.Signals, what: str = "calls under way are waited for and kept"
 ) -> Iterator[threading.Event]:
@@ -235,10 +249,18 @@ def stop_on_signals(
         stop.set()
         print(f"stopping: {what}; once more to quit at once", file=sys.stderr)
 
-    both = signals or (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, handle) for number in both}
-    try:
+    with _handling(*(signals or (signal.SIGINT, signal.SIGTERM)), handler=handle):
         yield stop
+
+
+@contextmanager
+def _handling(
+    *signals: signal.Signals, handler: Callable[[int, FrameType | None], None]
+) -> Iterator[None]:
+    """Handle signals so within the block."""
+    before = {number: signal.signal(number, handler) for number in signals}
+    try:
+        yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)

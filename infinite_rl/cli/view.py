@@ -1,11 +1,10 @@
 """`infinite-rl view`: a local page over rows of any size."""
 
 import webbrowser
-from contextlib import suppress
 from typing import Any
 
 from ..config import FilePath, ranged
-from .terminal import DONE, Emit, show_logs
+from .terminal import DONE, Emit, show_logs, until_signal
 from .verb import Verb
 
 
@@ -24,7 +23,7 @@ class View(Verb):
 
     Example: infinite-rl view data --open; infinite-rl view new.jsonl --compare old.jsonl.
 
-    Exit code: 0 ended by Ctrl-C, 1 not done, 2 wrong usage.
+    Exit code: 0 ended by Ctrl-C or SIGTERM, 1 not done, 2 wrong usage.
     """
 
     positional = ("source",)
@@ -48,6 +47,6 @@ class View(Verb):
             if self.open:
                 webbrowser.open(url)
 
-        with suppress(KeyboardInterrupt):  # uvicorn has closed, and raises it again
+        with until_signal():
             serve(viewer, self.port, on_ready)
         return DONE

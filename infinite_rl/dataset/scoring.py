@@ -75,6 +75,11 @@ class Judging:
         if not (self.timeout > 0 and math.isfinite(self.timeout)):
             raise UsageError(f"the timeout must be a positive number, not {self.timeout!r}")
 
+    @property
+    def how(self) -> list[Any]:
+        """What a job says of its reward: the arguments of `reward_by` behind the name."""
+        return [self.timeout, self.first_failure, self.time_factor, self.convention]
+
 
 @dataclass
 class Summary:
@@ -257,8 +262,7 @@ def job_of(
         fault = f"there is nothing in {judging.completion!r}"
     elif not isinstance(completion, str):
         fault = f"{judging.completion!r} holds {type(completion).__name__}, not text"
-    how = [judging.timeout, judging.first_failure, judging.time_factor, judging.convention]
-    return {"sample": sample, "completion": completion, "how": how, "fault": fault}
+    return {"sample": sample, "completion": completion, "how": judging.how, "fault": fault}
 
 
 def judge_job(job: Job) -> Row:

@@ -1,7 +1,6 @@
 // The page's two views, and their keys and clicks.
 
 const PAGE = 50, DEBOUNCE_MS = 120;
-const $ = (id) => document.getElementById(id);
 const content = JSON.parse($("content").textContent);
 const { columns, rows } = content;
 const search = new Search(rows, columns);
@@ -191,11 +190,8 @@ function select(at) {
   const before = page();
   state.at = Math.min(Math.max(at, 0), state.matches.length - 1);
   if (page() !== before) return draw();
-  const number = state.matches[state.at], chosen = $("row-" + number);
-  for (const node of $("list").querySelectorAll("[aria-selected=true]")) node.setAttribute("aria-selected", "false");
-  chosen.setAttribute("aria-selected", "true");
-  chosen.scrollIntoView({ block: "nearest" });
-  $("list").setAttribute("aria-activedescendant", chosen.id);
+  const number = state.matches[state.at];
+  highlight($("row-" + number));
   showRow($("detail"), objectOf(number), number, state.plain);
 }
 
@@ -206,7 +202,7 @@ function open(number) {
   refresh(number).then(() => $("list").focus());
 }
 
-// --- views, theme and keys -----------------------------------------------------------------------
+// --- views and keys ------------------------------------------------------------------------------
 
 function show(view) {
   for (const name of ["overview", "rows"]) {
@@ -214,16 +210,6 @@ function show(view) {
     $("tab-" + name).setAttribute("aria-selected", String(name === view));
     $("tab-" + name).tabIndex = name === view ? 0 : -1;
   }
-}
-
-const dark = () => {
-  const chosen = document.documentElement.dataset.theme;
-  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-};
-
-function theme(name) {
-  if (name) document.documentElement.dataset.theme = name;
-  $("theme").textContent = dark() ? "Light" : "Dark";
 }
 
 const KEYS = [
@@ -239,34 +225,7 @@ const KEYS = [
   ["s", "texts rendered, or as they are written", () => ((state.plain = !state.plain), select(state.at))],
   ["o", "overview", () => (show("overview"), $("tab-overview").focus())],
   ["r", "rows", () => (show("rows"), $("list").focus())],
-  ["t", "light or dark", () => theme(dark() ? "light" : "dark")],
-  ["?", "these keys", () => $("help").showModal()],
 ];
-const NAMES = { ArrowDown: "↓", ArrowUp: "↑", ArrowRight: "→", ArrowLeft: "←" };
-
-function pressed(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
-  const name = NAMES[event.key] ?? event.key, target = event.target;
-  if (target.matches("input, select")) {
-    if (event.key === "Escape" || (event.key === "ArrowDown" && target === $("search"))) leave(event);
-    return;
-  }
-  const special = name.length > 1 || "↓↑→←".includes(name);
-  if (special && event.key !== "Escape" && !mine(target)) return;
-  const key = KEYS.find(([keys]) => keys.split(" ").includes(name));
-  if (!key) return;
-  event.preventDefault();
-  key[2]();
-}
-
-/** Whether the page handles arrows, Enter and so on there: buttons, tabs and the open row have their own. */
-const mine = (target) => target === $("list") || (target === document.body && !$("rows").hidden);
-
-function leave(event) {
-  event.preventDefault();
-  $("list").focus();
-}
-
 function tabs(event) {
   if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
   event.stopPropagation();
@@ -280,20 +239,12 @@ function wire() {
     $("tab-" + name).addEventListener("click", () => show(name));
     $("tab-" + name).addEventListener("keydown", tabs);
   }
-  $("theme").addEventListener("click", () => theme(dark() ? "light" : "dark"));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => theme());
-  $("help-button").addEventListener("click", () => $("help").showModal());
   $("before").addEventListener("click", () => select((page() - 1) * PAGE));
   $("after").addEventListener("click", () => select((page() + 1) * PAGE));
-  for (const [keys, what] of KEYS) {
-    const shown = keys.split(" ").map((key) => make("kbd", "", key));
-    $("help").querySelector("tbody").append(make("tr", "", make("th", "", ...shown), make("td", "", what)));
-  }
-  document.addEventListener("keydown", pressed);
 }
 
 overview();
 tools();
 wire();
-theme();
+controls(KEYS);
 refresh().then(() => search.prepare());

@@ -5,13 +5,14 @@ import hashlib
 import html
 import json
 import unicodedata
+from collections.abc import Iterable
 from importlib.resources import files
 from string import Template
 
 # In the order in which they build on each other.
 _SCRIPTS = (
     *("text", "maths", "code", "markdown", "plots", "map", "family", "detail", "search"),
-    "browser",
+    *("controls", "browser"),
 )
 
 
@@ -23,8 +24,7 @@ def page(title: str, content: object) -> str:
     loading at all.
     """
     template = Template(part("page", "html"))
-    style, script = part("page", "css"), "".join(map(part, _SCRIPTS))
-    script = f'(() => {{\n"use strict";\n{script}}})();\n'
+    style, script = part("page", "css"), one_script(map(part, _SCRIPTS))
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'"
@@ -49,6 +49,11 @@ def embedded(content: object) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def one_script(scripts: Iterable[str]) -> str:
+    """Join scripts into one, whose names are its own."""
+    return f'(() => {{\n"use strict";\n{"".join(scripts)}}})();\n'
 
 
 def part(name: str, kind: str = "js") -> str:

@@ -48,7 +48,7 @@ class RowSample:
         index = number if number < self._most else self._random.randrange(self.seen)
         if index >= self._most:
             return
-        cells = {str(name): _truncated(cell(value), self.limit) for name, value in row.items()}
+        cells = {str(name): truncated(cell(value), self.limit) for name, value in row.items()}
         if index < len(self._rows):
             self._size -= _size(self._rows[index][1])
             self._rows[index] = (number, cells)
@@ -59,7 +59,7 @@ class RowSample:
             longest = max(len(text) for _, cells in self._rows for text in _texts(cells))
             self.limit = max(min(self.limit, longest) * 4 // 5, _SHORTEST)
             for _, cells in self._rows:
-                cells.update({name: _truncated(each, self.limit) for name, each in cells.items()})
+                cells.update({name: truncated(each, self.limit) for name, each in cells.items()})
             self._size = sum(_size(cells) for _, cells in self._rows)
 
     @property
@@ -117,7 +117,8 @@ def _sketch(prompt: str) -> frozenset[int]:
     return frozenset(sorted(hashes)[:_HASHES])
 
 
-def _truncated(value: Cell, limit: int) -> Cell:
+def truncated(value: Cell, limit: int) -> Cell:
+    """Truncate a text to `limit` characters; other values stay."""
     if isinstance(value, Truncated):
         return Truncated(value.text[:limit], value.of)
     if isinstance(value, str) and len(value) > limit:

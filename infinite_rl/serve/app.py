@@ -82,11 +82,10 @@ class Service:
     def start(self, workers: int) -> None:
         """Start the workers."""
         config = self.config
-        warm_up = {"paths": dict(self.context.rewards), "how": [config.timeout, False, None]}
         self.dispatcher = Dispatcher(
             workers,
             config.queue,
-            warm_up,
+            self.context.warm_up,
             int(config.worker_mb * MIB),
             lambda reason: self.metrics.replaced.labels(reason).inc(),
         )

@@ -6,6 +6,7 @@ again alone, and is lost if that worker dies, too. Whatever happens, a job ends 
 with the reason why there is none.
 """
 
+import logging
 import math
 import os
 import threading
@@ -19,6 +20,8 @@ from typing import Any
 
 from ..workers.worker import NoWorkers, Worker, WorkerGone, message_of
 from .judging import WARM_UP, WORK
+
+logger = logging.getLogger(__name__)
 
 _CHUNK, _CHUNK_S = 64, 0.01  # jobs of a request per message to a worker, and their seconds
 _DEATHS = 2  # a job that has killed this many workers is lost
@@ -282,7 +285,9 @@ class Dispatcher:
             previous.close()
         with suppress(NoWorkers, WorkerGone):
             worker = Worker()
-            list(worker.answers(WARM_UP, [message_of(self._warm_up)], _WARM_UP_S))
+            for answer in worker.answers(WARM_UP, [message_of(self._warm_up)], _WARM_UP_S):
+                if fault := _result(answer).fault:
+                    logger.warning("a worker begins without what its rewards need: %s", fault)
             self._workers[number], self.has_started = worker, True
             if self._closing.is_set():
                 worker.close()

@@ -49,6 +49,16 @@ class Context:
     config: ServeConfig
     rewards: Mapping[str, str]
 
+    @property
+    def judging(self) -> Judging:
+        """How completions are judged."""
+        return Judging(timeout=self.config.timeout)
+
+    @property
+    def warm_up(self) -> Job:
+        """The job with which a worker starts."""
+        return {"paths": dict(self.rewards), "how": self.judging.how}
+
 
 @dataclass(frozen=True)
 class Protocol:
@@ -122,7 +132,7 @@ def _job(row: Any, completion: Any, number: int, context: Context) -> Job:
         raise UsageError(f"row {number} must be an object with its columns, not {shown(row)}")
     if not isinstance(row.get("type", ""), str):
         raise UsageError(f"'type' of row {number} must be text, not {shown(row['type'])}")
-    judging = Judging(timeout=context.config.timeout)
+    judging = context.judging
     job = job_of({**row, judging.completion: completion}, number, judging, context.rewards)
     return {**job, "path": context.rewards[job["sample"]["type"]]}
 

@@ -7,7 +7,6 @@ import json
 import os
 import resource
 import secrets
-import signal
 import socket
 import string
 import tempfile
@@ -31,7 +30,7 @@ _LIBRARIES = ("starlette", "uvicorn", "httptools", "prometheus_client")
 
 
 def serve(config: ServeConfig, on_listening: Callable[[str, str], None]) -> None:
-    """Serve until SIGTERM or SIGINT, and end what is under way.
+    """Serve until SIGTERM or SIGINT, and end what is under way; uvicorn then repeats the signal.
 
     `on_listening` gets the URL, and the token if it was generated here, else "".
 
@@ -51,7 +50,7 @@ def serve(config: ServeConfig, on_listening: Callable[[str, str], None]) -> None
         )
     token = given_token or secrets.token_urlsafe(24)
     _raise_file_limit(config.connections)
-    with _listening(config.host, config.port) as listener, _ignoring_signals():
+    with listening(config.host, config.port) as listener:
         host, port = listener.getsockname()[:2]
         shown_host = f"[{host}]" if ":" in host else host
         on_listening(f"http://{shown_host}:{port}", "" if given_token else token)
@@ -116,33 +115,22 @@ def _is_loopback(host: str) -> bool:
 
 
 @contextmanager
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """Listen on an address. Raises InfiniteRLError if it cannot be listened on."""
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.create_server(address[:2], family=family, backlog=2048)
+        listener = socket.create_server((address[0], port), family=family, backlog=2048)
         # Connections inherit it. asyncio sets it on its own sockets alone, and without it an
         # answer waits 40 ms for the client to acknowledge its head.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         # Else the system keeps megabytes for a client that takes no answer.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         # Without what `create_server` adds: the address once more.
-        reason = (error.strerror or str(error)).partition(" (while")[0]
+        reason = (getattr(error, "strerror", "") or str(error)).partition(" (while")[0]
         raise InfiniteRLError(f"cannot listen on {host}:{port}: {reason}") from None
     with listener:
         yield listener
-
-
-@contextmanager
-def _ignoring_signals() -> Iterator[None]:
-    """Let a stop by a signal end this call: uvicorn repeats the signal when it has stopped."""
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, lambda *_: None) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _raise_file_limit(connections: int) -> None:

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -51,15 +51,20 @@ class Once:
 
 
 class JsonLines:
-    """A file of JSON lines that may grow. A last line that is half written waits."""
+    """A file of JSON lines that may grow, or be missing yet. Half a line at its end waits.
+
+    Each line is an object with the keys `needed`.
+    """
 
     name = ROWS
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._end = path, 0
+    def __init__(self, path: Path, needed: Collection[str] = ()) -> None:
+        self._path, self._needed, self._end = path, needed, 0
 
     def new(self) -> Iterator[Row]:
         """Yield the rows behind those that were read. Raises StoreError for a line without one."""
+        if not self._path.is_file():
+            return
         for end, line in read_lines(self._path, self._end):
             row = None
             if line.strip():
@@ -71,6 +76,9 @@ class JsonLines:
                     raise damaged(self._path, end, str(error)) from None
                 if not isinstance(row, dict):
                     raise damaged(self._path, end, "a line is no object")
+                for name in self._needed:
+                    if name not in row:
+                        raise damaged(self._path, end, f"a line has no {name!r}")
             self._end = end
             if row is not None:
                 yield row
@@ -127,8 +135,19 @@ def is_run(path: Path) -> bool:
     return any((path / name).is_file() for name in (DATASET, JOURNAL))
 
 
-def feed_of(path: Path) -> Feed:
-    """The feed of a file, or of a folder that is no run's. Raises UsageError if there is none."""
+def feeds_of(source: Path, *, rejected: bool) -> Callable[[], Sequence[Feed]]:
+    """Return what gives the present feeds of a source; those of a run may become more.
+
+    With `rejected`, those of a run include what it rejected. Raises UsageError if there is no
+    such source.
+    """
+    if is_run(source):
+        return Run(source, rejected=rejected).feeds
+    feed = _feed_of(source)
+    return lambda: [feed]
+
+
+def _feed_of(path: Path) -> Feed:
     if not path.exists():
         raise UsageError(f"there is no {path}")
     if path.is_file() and kind_of(path) == "jsonl":

@@ -156,10 +156,10 @@ class Index:
             for number, (row, line) in enumerate(batch, first):
                 self._rows_read[side, feed] += 1
                 cells, words, digest = self._cells(row, side)
-                row_id = _stored(_text(row.get("id")) or f"#{hash_of(line):016x}")
+                row_id = storable(_text(row.get("id")) or f"#{hash_of(line):016x}")
                 prompt = flat_text(row.get(prompt_column(row)))
                 key = _signed(hash_of(_text(row.get("id")) or prompt))
-                own = (row_id, key, digest, _stored(prompt[:_TITLE]))
+                own = (row_id, key, digest, storable(prompt[:_TITLE]))
                 shorts.append((number, side, feed, self._rows_read[side, feed], *own, *cells))
                 texts.append((number, *words))
             writer.executemany(_INSERT_ROW, shorts)
@@ -186,7 +186,7 @@ class Index:
             column = self.columns.get(name)
             if column is None and len(self.columns) < SLOTS - 1:
                 column = self.columns[name] = Column(name, len(self.columns))
-            stored = _stored(text)
+            stored = storable(text)
             if column is None:
                 words[-1] = f"{words[-1]}\n{stored}" if words[-1] else stored
                 continue
@@ -218,7 +218,7 @@ class Index:
 
     def add_certificates(self, records: Iterable[Mapping[str, Any]]) -> None:
         """Add certificates; the first of an id is kept."""
-        lines = [(_stored(record["id"]), to_json(record)) for record in records]
+        lines = [(storable(str(record["id"])), to_json(record)) for record in records]
         if lines:
             with self.writing() as writer:
                 writer.executemany("INSERT OR IGNORE INTO certificates VALUES (?, ?)", lines)
@@ -234,7 +234,7 @@ class Index:
                 kept += writer.execute(
                     "INSERT INTO findings SELECT number, ?, ? FROM rows "
                     "WHERE side = 0 AND feed = ? AND place = ?",
-                    (_stored(kind), _stored(evidence), feed, position),
+                    (storable(kind), storable(evidence), feed, position),
                 ).rowcount
         return kept
 
@@ -253,7 +253,7 @@ class Index:
         """What the certificate of a row says, "" if it has none."""
         with self.reader() as reader:
             evidence = reader.execute(
-                "SELECT line FROM certificates WHERE id = ?", (_stored(row_id),)
+                "SELECT line FROM certificates WHERE id = ?", (storable(row_id),)
             ).fetchone()
         return in_words(json.loads(evidence[0])) if evidence else ""
 
@@ -280,8 +280,8 @@ def _text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _stored(text: str) -> str:
-    """Text that SQLite takes: half a surrogate pair becomes a question mark."""
+def storable(text: str) -> str:
+    """Make a text one that SQLite takes: half a surrogate pair becomes a question mark."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -19,7 +19,7 @@ from ..errors import UsageError
 from ..files.logs import JsonlLog, read_jsonl
 from ..store import DATASET
 from .feeds import is_run
-from .index import Index
+from .index import Index, storable
 
 ENDING = ".notes"  # no ending of a file of rows: a folder of those is read without it
 _NOTE, _TAGS, _TAG = 10_000, 20, 60  # characters of a note, tags of a row, characters of a tag
@@ -64,6 +64,7 @@ class Marks:
         self._index, self._path = index, path
         self._lock = threading.Lock()
         self._waiting: dict[Key, Mark] = {}  # of rows that are not there yet
+        self._rows = 0  # among which they were looked for
         if path.is_file():
             for _, (key, mark) in read_jsonl(path, _parsed):
                 self._waiting[key] = mark
@@ -72,8 +73,10 @@ class Marks:
 
     def locate(self) -> None:
         """Put marks that wait beside their rows, as far as these are there."""
-        if not self._waiting:
+        rows = self._index.counts[0]
+        if not self._waiting or rows == self._rows:
             return
+        self._rows = rows
         with self._index.writing() as writer:
             for (feed, row_id, nth), mark in list(self._waiting.items()):
                 row = writer.execute(
@@ -129,9 +132,8 @@ def _parsed(value: Any) -> tuple[Key, Mark]:
 
 
 def _put(writer: Connection, number: int, mark: Mark) -> None:
-    safe = [text.encode("utf-8", "replace").decode("utf-8") for text in (mark.note, *mark.tags)]
-    writer.execute(
-        "INSERT OR REPLACE INTO marks VALUES (?, ?, ?)", (number, safe[0], int(mark.selected))
-    )
+    row = (number, storable(mark.note), int(mark.selected))
+    writer.execute("INSERT OR REPLACE INTO marks VALUES (?, ?, ?)", row)
     writer.execute("DELETE FROM tags WHERE number = ?", (number,))
-    writer.executemany("INSERT INTO tags VALUES (?, ?)", ((number, tag) for tag in safe[1:]))
+    tags = [(number, storable(tag)) for tag in mark.tags]
+    writer.executemany("INSERT INTO tags VALUES (?, ?)", tags)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .index import ADDED, CHANGED, REMOVED, SAME, SLOTS, Column, Index
+from .index import ADDED, CHANGED, REMOVED, SAME, SLOTS, Column, Index, storable
 
 PAGE = 50
 _TERM = re.compile(r'(-?)(?:([\w.]+)(:|>=|<=|=|>|<))?(?:"([^"]*)"?|(\S+))')
@@ -99,11 +99,11 @@ def plan(query: Query, columns: Mapping[str, Column], *, compares: bool = False)
     result.match = " AND ".join(matches)
     for name, value in query.values.items():
         if name in _BESIDE:
-            result.add(_BESIDE[name], _sendable(value))
+            result.add(_BESIDE[name], storable(value))
         elif name == "@compared":
             result.add(_COMPARED.get(value, "0"))
         elif name in columns:
-            result.add(f"rows.c{columns[name].slot} = ?", _sendable(value))
+            result.add(f"rows.c{columns[name].slot} = ?", storable(value))
         else:
             result.ignored.append(name)
     return result
@@ -167,7 +167,7 @@ def place_of(index: Index, query: Query, number: int) -> int:
 def _comparison(column: Column, operator: str, text: str) -> tuple[str, Any]:
     cell = f"rows.c{column.slot}"
     if operator == "=":
-        return f"{cell} = ?", _sendable(text)
+        return f"{cell} = ?", storable(text)
     try:
         return f"{cell} IS NOT NULL AND CAST({cell} AS REAL) {operator} ?", float(text)
     except ValueError:
@@ -175,8 +175,4 @@ def _comparison(column: Column, operator: str, text: str) -> tuple[str, Any]:
 
 
 def _quoted(text: str) -> str:
-    return _sendable(text).replace('"', '""').replace("\0", " ")
-
-
-def _sendable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return storable(text).replace('"', '""').replace("\0", " ")

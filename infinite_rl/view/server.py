@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import json
 import secrets
-import socket
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..certificates import CERTIFICATES
 from ..dataset.rows import Row, read_some, write
-from ..errors import InfiniteRLError, NoColumn, StoreError, UsageError, import_extra
-from ..files.logs import read_lines
-from ..report.page import part
-from ..report.sample import WHOLE, Cell, Truncated, cell
+from ..errors import InfiniteRLError, NoColumn, UsageError, import_extra
+from ..report.page import one_script, part
+from ..report.sample import WHOLE, Cell, cell, truncated
 from ..report.statistics import CERTIFICATE
+from ..serve.server import listening
 from ..store import CERTIFICATE_COLUMNS
-from .feeds import ROWS, Feed, Run, feed_of, is_run
+from .feeds import ROWS, JsonLines, feeds_of
 from .index import Index, compared
 from .marks import Mark, Marks, notes_file
 from .query import PAGE, Query, numbers, order, place_of, plan, total
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 HOST, NAMES = "127.0.0.1", ("127.0.0.1", "localhost")
 _POLL_S = 1.0
-_SCRIPTS = ("text", "maths", "code", "markdown", "detail")  # of the report
+_SCRIPTS = ("text", "maths", "code", "markdown", "detail", "controls")  # of the report
 _BADGES = ("outcome", "status", "type", "language")
 _SCORES = ("pass_rate", "quality_score")
 _NOTE, _TAGS = "reader_note", "reader_tags"  # columns of an export
@@ -72,8 +72,9 @@ class Viewer:
         self.task, self.faults = "reading rows", list[str]()
         self._findings = list(_read_findings(findings)) if findings else []
         self._audit = audit
-        self._sides = [_feeds(each, both=against is None) for each in (source, against) if each]
-        self._certificates, self._certificates_end = source / CERTIFICATES, 0
+        sources = [each for each in (source, against) if each]
+        self._sides = [feeds_of(each, rejected=against is None) for each in sources]
+        self._certificates = JsonLines(source / CERTIFICATES, needed=("id",))
         self._folder = tempfile.TemporaryDirectory(prefix="infinite-rl-view-")
         self.index = Index(Path(self._folder.name))
         self.marks = Marks(self.index, notes_file(source))
@@ -98,8 +99,9 @@ class Viewer:
             while not self._stop.is_set():
                 for side, feeds in enumerate(self._sides):
                     for feed in feeds():
-                        self.index.add(self._until_stopped(feed.new()), feed.name, side)
-                self.index.add_certificates(self._new_certificates())
+                        rows = takewhile(lambda _: not self._stop.is_set(), feed.new())
+                        self.index.add(rows, feed.name, side)
+                self.index.add_certificates(self._certificates.new())
                 self.marks.locate()
                 if self._findings:
                     self.index.add_findings(self._findings, ROWS)
@@ -113,25 +115,6 @@ class Viewer:
             self.faults.append(str(error))
         finally:
             self.task = ""
-
-    def _until_stopped(self, rows: Iterable[Row]) -> Iterator[Row]:
-        for row in rows:
-            if self._stop.is_set():
-                return
-            yield row
-
-    def _new_certificates(self) -> Iterator[dict[str, Any]]:
-        if not self._certificates.is_file():
-            return
-        for end, line in read_lines(self._certificates, self._certificates_end):
-            if not line.endswith(b"\n"):
-                return
-            self._certificates_end = end
-            try:
-                record = json.loads(line)
-                yield {**record, "id": str(record["id"])}
-            except (ValueError, KeyError, TypeError):
-                raise StoreError(f"{self._certificates} is damaged at byte {end}") from None
 
     def _add_audit(self) -> None:
         from ..audit.data import audit_data
@@ -244,14 +227,6 @@ class Viewer:
                 yield {**json.loads(line), **marked}
 
 
-def _feeds(source: Path, *, both: bool) -> Callable[[], Sequence[Feed]]:
-    """What gives the feeds of a source; of a run, with `both`, also what it rejected."""
-    if is_run(source):
-        return Run(source, rejected=both).feeds
-    feed = feed_of(source)
-    return lambda: [feed]
-
-
 def _read_findings(path: Path) -> Iterator[tuple[int, str, str]]:
     for row in read_some(path):
         for name in ("check", "row", "evidence"):
@@ -264,13 +239,7 @@ def _read_findings(path: Path) -> Iterator[tuple[int, str, str]]:
 
 
 def _cells(row: Mapping[str, Any]) -> dict[str, Cell]:
-    cells = {name: cell(value) for name, value in row.items()}
-    return {
-        name: Truncated(value[:WHOLE], len(value))
-        if isinstance(value, str) and len(value) > WHOLE
-        else value
-        for name, value in cells.items()
-    }
+    return {name: truncated(cell(value), WHOLE) for name, value in row.items()}
 
 
 # --- HTTP ----------------------------------------------------------------------------------------
@@ -281,6 +250,7 @@ def app(viewer: Viewer, token: str) -> Starlette:
     import_extra("starlette", "the viewer needs", "serve")
     from starlette.applications import Starlette
     from starlette.background import BackgroundTask
+    from starlette.concurrency import run_in_threadpool
     from starlette.middleware import Middleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
     from starlette.responses import FileResponse, Response
@@ -294,7 +264,10 @@ def app(viewer: Viewer, token: str) -> Starlette:
         return lambda _: Response(text, 200, _HEADERS, kind)
 
     def get_rows(request: Request) -> Response:
-        return reply(viewer.page(_query(request), _whole(request, "from")))
+        start = request.query_params.get("from", "0")
+        if not (start.isascii() and start.isdigit() and len(start) < 16):
+            raise UsageError(f"from is no number: {start[:40]!r}")
+        return reply(viewer.page(_query(request), int(start)))
 
     def get_place(request: Request) -> Response:
         number = request.path_params["number"]
@@ -307,8 +280,6 @@ def app(viewer: Viewer, token: str) -> Starlette:
             return reply({"error": "there is no such row"}, 404)
 
     async def set_mark(request: Request) -> Response:
-        from starlette.concurrency import run_in_threadpool
-
         if request.headers.get("content-type") != "application/json":
             return reply({"error": "a mark is JSON"}, 415)
         try:
@@ -336,8 +307,7 @@ def app(viewer: Viewer, token: str) -> Starlette:
     def failed(_: Request, error: Exception) -> Response:
         return reply({"error": str(error)}, 400)
 
-    script = "".join(map(part, _SCRIPTS)) + _own("view.js")
-    script = f'(() => {{\n"use strict";\n{script}}})();\n'
+    script = one_script([*map(part, _SCRIPTS), _own("view.js")])
     routes = [
         Route("/", text_reply(_own("view.html"), "text/html")),
         Route("/view.js", text_reply(script, "text/javascript")),
@@ -359,22 +329,17 @@ def app(viewer: Viewer, token: str) -> Starlette:
 def serve(viewer: Viewer, port: int = 0, on_ready: Callable[[str], None] = lambda _: None) -> None:
     """Serve a viewer until interrupted; `on_ready` gets the address. Port 0 is any free one.
 
-    Raises UsageError if the port is taken, or the extra is missing.
+    Raises:
+        UsageError: the extra is missing.
+        InfiniteRLError: the port cannot be listened on.
     """
     uvicorn = import_extra("uvicorn", "the viewer needs", "serve")
     token = secrets.token_urlsafe(24)
     application = app(viewer, token)
-    with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((HOST, port))
-            listener.listen()  # the address is told before the server takes over
-        except (OSError, OverflowError) as error:
-            raise UsageError(f"cannot listen on port {port}: {error}") from None
-        config = uvicorn.Config(application, log_level="warning", access_log=False, lifespan="off")
-        with viewer:
-            on_ready(f"http://{HOST}:{listener.getsockname()[1]}/{token}/")
-            uvicorn.Server(config).run(sockets=[listener])
+    config = uvicorn.Config(application, log_level="warning", access_log=False, lifespan="off")
+    with listening(HOST, port) as listener, viewer:  # the address is told before the server starts
+        on_ready(f"http://{HOST}:{listener.getsockname()[1]}/{token}/")
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 def _query(request: Request) -> Query:
@@ -386,13 +351,6 @@ def _query(request: Request) -> Query:
         raise UsageError("the filters are no JSON object") from None
     down = parameters.get("down") == "1"
     return Query(parameters.get("q", ""), values, parameters.get("sort", ""), down)
-
-
-def _whole(request: Request, name: str) -> int:
-    text = request.query_params.get(name, "0")
-    if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise UsageError(f"{name} is no number: {text[:40]!r}")
-    return int(text)
 
 
 def _own(name: str) -> str:

@@ -3,7 +3,6 @@
 const PAGE = 50, DEBOUNCE_MS = 150, POLL_MS = 1000;
 const BESIDE = { "@finding": "finding", "@tag": "tag", "@compared": "compared", "@selected": "selected", "@noted": "with a note" };
 const COMPARED = ["changed", "only here", "only there", "same"];
-const $ = (id) => document.getElementById(id);
 const content = { certificate: [] };
 const families = { section: (id) => relatives(id) };
 const state = { q: "", values: {}, sort: "", down: false, at: 0, total: 0, start: 0, rows: [], plain: false, shown: null, version: -1, status: null };
@@ -16,6 +15,16 @@ async function call(path, options) {
   const value = await answer.json();
   if (!answer.ok) throw new Error(value.error ?? answer.statusText);
   return value;
+}
+
+/** Ask for what shows marks: after those before are saved, and again if one is made in the meantime. */
+async function withMarks(path) {
+  for (;;) {
+    const before = saved;
+    await before;
+    const answer = await call(path);
+    if (before === saved) return answer;
+  }
 }
 
 const parameters = (more = {}) =>
@@ -115,7 +124,7 @@ async function refresh({ first = false, quiet = false } = {}) {
   const start = Math.floor(state.at / PAGE) * PAGE;
   const waiting = setTimeout(() => ($("count").textContent = "searching …"), 300);
   try {
-    const found = await call("rows?" + parameters({ from: start }));
+    const found = await withMarks("rows?" + parameters({ from: start }));
     if (current !== searches) return;
     Object.assign(state, { total: found.total, start: found.start, rows: found.rows });
     if (state.at >= found.total && found.total) {
@@ -145,7 +154,7 @@ function list(quiet) {
     state.shown = null;
     $("detail").replaceChildren();
     $("marking").hidden = true;
-  } else if (quiet && state.shown?.number === chosen.number) highlight();
+  } else if (quiet && state.shown?.number === chosen.number) highlight(chosenEntry());
   else open();
   address();
 }
@@ -167,6 +176,8 @@ function entry(row, at) {
   return node;
 }
 
+const chosenEntry = () => $("row-" + state.rows[state.at - state.start].number);
+
 /** Choose one of the matching rows by its place; its page is asked for. */
 function select(at) {
   if (!state.total) return;
@@ -176,22 +187,14 @@ function select(at) {
   address();
 }
 
-function highlight() {
-  const chosen = $("row-" + state.rows[state.at - state.start].number);
-  for (const node of $("list").querySelectorAll("[aria-selected=true]")) node.setAttribute("aria-selected", "false");
-  chosen.setAttribute("aria-selected", "true");
-  chosen.scrollIntoView({ block: "nearest" });
-  $("list").setAttribute("aria-activedescendant", chosen.id);
-}
-
 // --- the row that is chosen ----------------------------------------------------------------------
 
 async function open() {
-  highlight();
   const { number } = state.rows[state.at - state.start], current = ++openings;
+  highlight(chosenEntry());
   $("fields").disabled = state.shown?.number !== number; // they are those of the row that is left
   try {
-    const shown = await call(`row/${number}`);
+    const shown = await withMarks(`row/${number}`);
     if (current !== openings) return;
     state.shown = shown;
     draw();
@@ -297,7 +300,7 @@ function save(number, mark) {
   if (row) {
     row.mark = mark;
     $("row-" + number).replaceWith(entry(row, state.start + state.rows.indexOf(row)));
-    highlight();
+    highlight(chosenEntry());
   }
   if (state.shown?.number === number) marks((state.shown.mark = mark));
   $("saved").textContent = "";
@@ -337,17 +340,7 @@ async function follow() {
   await refresh();
 }
 
-// --- theme and keys ------------------------------------------------------------------------------
-
-const dark = () => {
-  const chosen = document.documentElement.dataset.theme;
-  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-};
-
-function theme(name) {
-  if (name) document.documentElement.dataset.theme = name;
-  $("theme").textContent = dark() ? "Light" : "Dark";
-}
+// --- keys ----------------------------------------------------------------------------------------
 
 function toggle() {
   const row = state.rows[state.at - state.start];
@@ -370,29 +363,7 @@ const KEYS = [
   ["e", "write a note", () => $("note").focus()],
   ["g", "write tags", () => $("tags").focus()],
   ["s", "texts rendered, or as they are written", () => ((state.plain = !state.plain), state.shown && draw())],
-  ["t", "light or dark", () => theme(dark() ? "light" : "dark")],
-  ["?", "these keys", () => $("help").showModal()],
 ];
-const NAMES = { ArrowDown: "↓", ArrowUp: "↑", ArrowRight: "→", ArrowLeft: "←" };
-
-function pressed(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
-  const name = NAMES[event.key] ?? event.key, target = event.target;
-  if (target.matches("input:not([type=checkbox]), select, textarea")) {
-    if (event.key === "Escape" || (event.key === "ArrowDown" && target === $("search"))) {
-      event.preventDefault();
-      $("list").focus();
-    }
-    return;
-  }
-  const special = name.length > 1 || "↓↑→←".includes(name);
-  if (special && event.key !== "Escape" && target !== $("list") && target !== document.body) return;
-  const key = KEYS.find(([keys]) => keys.split(" ").includes(name));
-  if (!key) return;
-  event.preventDefault();
-  key[2]();
-}
-
 function wire() {
   let timer = 0;
   $("search").addEventListener("input", () => {
@@ -410,17 +381,10 @@ function wire() {
   $("before").addEventListener("click", pageBefore);
   $("after").addEventListener("click", nextPage);
   $("export").addEventListener("click", exporting);
-  $("theme").addEventListener("click", () => theme(dark() ? "light" : "dark"));
-  $("help-button").addEventListener("click", () => $("help").showModal());
-  for (const [keys, what] of KEYS) {
-    const shown = keys.split(" ").map((key) => make("kbd", "", key));
-    $("help").querySelector("tbody").append(make("tr", "", make("th", "", ...shown), make("td", "", what)));
-  }
-  document.addEventListener("keydown", pressed);
   addEventListener("hashchange", () => follow().catch(failed));
 }
 
 wire();
-theme();
+controls(KEYS);
 exporting();
 follow().catch(failed).then(poll);

@@ -33,7 +33,7 @@ class Judge:
         self.dispatcher = Dispatcher(
             count,
             queue,
-            {"paths": PATHS, "how": [5.0, False, None]},
+            CONTEXT.warm_up,
             worker_mb * 2**20,
             self.replaced.append,
         )

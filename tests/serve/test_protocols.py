@@ -10,7 +10,7 @@ from infinite_rl.errors import InfiniteRLError, UsageError
 from infinite_rl.reward_functions import REWARDS
 from infinite_rl.serve.config import ServeConfig, served_rewards
 from infinite_rl.serve.dispatcher import Result
-from infinite_rl.serve.judging import work
+from infinite_rl.serve.judging import _reward, warm_up, work
 from infinite_rl.serve.protocols import PROTOCOLS, Context, NotJudged, number_in, parsed
 from infinite_rl.types import Sample
 
@@ -44,6 +44,16 @@ def test_a_lost_job_is_unscored_and_says_why() -> None:
     (score,) = protocol.answer(jobs, [LOST], CONTEXT)["scores"]
     assert (score["status"], score["correctness_score"]) == ("unscored", None)
     assert score["error_msg"] == f"cannot judge: {LOST.fault}" and score["reward"] == "math"
+
+
+def test_a_worker_is_warm_with_the_rewards_that_will_judge() -> None:
+    context = Context(ServeConfig(timeout=3.5), {"math": REWARDS["math"]})
+    _reward.cache_clear()
+    assert warm_up(context.warm_up)
+    loaded = _reward.cache_info()
+    texts = {"rows": [SEVEN], "completions": ["<answer>7</answer>"]}
+    assert answer("/score", texts, context)["counts"]["passed"] == 1
+    assert _reward.cache_info().misses == loaded.misses == 1
 
 
 def test_exported_rows_are_judged_by_their_ground_truth() -> None:

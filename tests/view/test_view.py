@@ -1,6 +1,7 @@
 """The viewer's index and its calls over HTTP: what is found, marked, exported and refused."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from infinite_rl.dataset.rows import read, write
 from infinite_rl.errors import StoreError, UsageError
 from infinite_rl.files.logs import csv_line
 from infinite_rl.store import DATASET_COLUMNS, FAILED_COLUMNS
-from infinite_rl.view import Viewer
+from infinite_rl.view import Index, Marks, Viewer
 
 
 def numbered(count: int) -> list[dict[str, Any]]:
@@ -154,6 +155,23 @@ def test_marks_outlive_the_viewer_and_follow_their_rows(rows_file: Path) -> None
         assert row["mark"]["tags"] == ["units"] and "Wrong unit?" in row["mark"]["note"]
 
 
+def test_a_mark_without_its_row_waits_and_changes_nothing(tmp_path: Path) -> None:
+    record = {"feed": "rows", "id": "late", "nth": 1, "note": "x", "tags": [], "selected": False}
+    (log := tmp_path / "rows.notes").write_text(json.dumps(record) + "\n", encoding="ascii")
+    index = Index(tmp_path)
+    marks = Marks(index, log)
+    index.add([{"id": "early"}], "rows")
+    marks.locate()
+    version = index.version
+    marks.locate()
+    assert index.version == version
+    index.add([{"id": "late"}], "rows")
+    marks.locate()
+    with index.reader() as reader:
+        assert [marks.of(number, reader).note for number in (1, 2)] == ["", "x"]
+    index.close()
+
+
 def test_of_rows_with_one_id_the_marked_one_stays_marked(tmp_path: Path) -> None:
     write([{"id": "a", "prompt": text} for text in ("1", "2", "3")], path := tmp_path / "rows.csv")
     with viewing(Viewer(path)) as url:
@@ -278,6 +296,15 @@ def test_certificates_and_findings_stand_beside_their_rows(tmp_path: Path) -> No
         assert beside == [["leak", "<b>The answer is 3</b>"]]
 
 
+def test_a_damaged_certificate_is_named_and_the_rows_stay(tmp_path: Path) -> None:
+    run_folder(folder := tmp_path / "run", 3, 0)
+    (folder / "certificates.jsonl").write_text('{"id": "r1"}\n{"model": "x"}\n', "ascii")
+    with viewing(Viewer(folder)) as url:
+        assert asked(url)["total"] == 3
+        (fault,) = requests.get(f"{url}status", timeout=60).json()["faults"]
+        assert "certificates.jsonl is damaged at line 2 (a line has no 'id')" in fault
+
+
 def test_the_audit_can_be_made_while_one_looks(tmp_path: Path) -> None:
     prompts = {"1 + 1? The answer is 2.": "2", "What is 3 + 4?": "7"}
     rows = [{"type": "math", "prompt": p, "answer": a, "response": a} for p, a in prompts.items()]
@@ -344,15 +371,22 @@ def test_words_of_columns_beyond_those_with_a_slot_are_found(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_the_command_serves_the_page_until_it_is_interrupted(rows_file: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_serves_the_page_until_it_is_ended_and_leaves_no_index(
+    rows_file: Path, number: signal.Signals
+) -> None:
     command = [sys.executable, "-m", "infinite_rl", "view", str(rows_file), "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    (folder := rows_file.with_name("temporary")).mkdir()
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as process:
         try:
             assert process.stdout
             url = json.loads(process.stdout.readline())["url"]
             until(lambda: asked(url)["total"] == 200)
             assert "<title>Rows</title>" in requests.get(url, timeout=60).text
-            process.send_signal(signal.SIGINT)
+            assert list(folder.glob("*/index.sqlite"))
+            process.send_signal(number)
             assert process.wait(60) == 0
+            assert not list(folder.iterdir())
         finally:
             process.kill()

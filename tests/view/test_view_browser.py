@@ -177,6 +177,7 @@ def test_notes_tags_and_the_selection_by_keys_and_their_export(
         page.keyboard.press(key)
     api.expect(page.locator("#row-5 .chosen-mark")).to_be_visible()
     assert page.locator(".chosen-mark").count() == 2
+    api.expect(page.locator("#note")).to_be_enabled()  # the row is there
     page.keyboard.press("e")
     page.keyboard.type("Is 2 right? <b>no</b>")
     page.keyboard.press("Escape")
@@ -198,6 +199,37 @@ def test_notes_tags_and_the_selection_by_keys_and_their_export(
     row, other = read(tmp_path / "selection.jsonl")
     assert (row["id"], row["reader_tags"], other["id"]) == ("id-2", "check, units", "id-4")
     assert download.value.suggested_filename == "new-selection.jsonl"
+
+def test_a_row_that_comes_late_does_not_undo_a_mark_made_meanwhile(open_page: Open) -> None:
+    page = open_page(numbered(3))
+    shows(page, "id-0")
+    late: list[Any] = []
+
+    def hold(route: Any) -> None:
+        if len(late) < 2:
+            late.append((route, route.fetch()))
+        else:
+            route.continue_()
+
+    page.route("**/row/*", hold)
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("e")
+    page.keyboard.type("Is it?")
+    page.keyboard.press("Escape")
+    api.expect(page.locator("#row-1")).to_contain_text("✎")
+    api.expect(page.locator("#saved")).to_have_text("saved")
+    assert len(late) == 2
+    with page.expect_response("**/row/1"):
+        for route, answer in late:
+            route.fulfill(response=answer)
+    page.keyboard.press("g")
+    page.keyboard.type("check")
+    page.keyboard.press("Escape")
+    api.expect(page.locator("#row-1")).to_contain_text("#check✎")
+    page.reload()
+    shows(page, "id-0")
+    assert page.input_value("#note") == "Is it?"
 
 
 def test_the_page_follows_a_file_and_keeps_the_row_that_is_open(
