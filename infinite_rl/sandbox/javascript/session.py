@@ -17,8 +17,7 @@ from ..instance import MemoryImage, OutOfBounds
 from ..runtimes import Limits, load_guest, runtime_named
 from ..session import SessionEnded, TurnResult, TurnStatus
 from .guest import JavaScriptGuest, Run, Side, Stopped, whole
-from .machine import ASYNC_SCRIPT, GLOBAL_SCRIPT, OutOfMemory
-from .modules import as_script
+from .machine import GLOBAL_SCRIPT, OutOfMemory
 
 _START_S = 10.0
 # Returns what shows a value as Node's prompt does, and undefined as nothing. The value of a script
@@ -115,23 +114,18 @@ class JavaScriptInterpreter:
         return turns.turn(status, error, value)
 
     def _executed(self, code: str) -> tuple[TurnStatus, str, str]:
-        """Run a script with its promises and timers; return the status, the value, the error."""
-        machine, side = self._side.machine, self._side
-        script = as_script(code)
-        is_async = "await" in script
-        box = machine.evaluate(script, "main_name", ASYNC_SCRIPT if is_async else GLOBAL_SCRIPT)
-        error = machine.exception() if box is None else side.run_tasks()
-        while error is not None and side.is_caught("caught", error):
-            error = side.run_tasks()
+        """Run a script; return the status, the value, the error."""
+        machine = self._side.machine
+        value, error, is_async = self._side.run_script(code)
         if error is not None:
             return self._uncaught(error)
-        if box is None:  # it threw, and a listener of the code's has heard of it
+        if value is None:  # it threw, and a listener of the code has handled it
             return "ok", "", ""
         if is_async:
-            if machine.is_pending(box):
+            if machine.is_pending(value):
                 return "error", "", "Error: the top-level await has not settled"
-            box = int(machine.call("qjs_promise_result", box))
-        shown = machine.apply(self._shows, box, int(machine.call("qjs_new_number", is_async)))
+            value = int(machine.call("qjs_promise_result", value))
+        shown = machine.apply(self._shows, value, int(machine.call("qjs_new_number", is_async)))
         if shown is None:
             return self._uncaught(machine.exception())
         return "ok", machine.text(shown), ""
