@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from wasmtime import Trap, WasmtimeError
 
 from ...errors import SandboxError
-from ..compiled import LatestCode
-from ..engine import deadline, shielded
+from ..compiled import load_compiled
+from ..engine import Code, deadline, engine_for, shielded
 from ..instance import Instance, MemoryImage, OutOfBounds, Prepared
 from ..runtimes import Limits, runtime_named
 from ..session import SessionEnded, TurnResult, TurnStatus
@@ -192,8 +192,9 @@ def _ending(failure: Exception, session: Session) -> tuple[TurnStatus, str]:
 
 @cache
 def _code() -> Prepared:
-    # Optimised code, even where it is yet to be made: a turn cannot be repeated in it.
-    return LatestCode(runtime_named("python"), host_function).optimised()
+    # Optimised code, even if it must be compiled first: a turn cannot be repeated in it.
+    module = load_compiled(runtime_named("python"))
+    return Prepared(engine_for(Code.OPTIMISED), module, host_function)
 
 
 @cache
