@@ -282,6 +282,16 @@ def test_setup_comes_first_and_a_setup_that_fails_is_an_error_of_the_caller() ->
         session.run("x")
 
 
+def test_no_turn_runs_after_half_a_setup() -> None:
+    with ToolSession("python", setup="x = 6; y = 7") as session:
+        with (
+            patch.object(PythonInterpreter, "run", side_effect=KeyboardInterrupt),
+            pytest.raises(KeyboardInterrupt),
+        ):
+            session.run("x")
+        assert session.run("x * y").value == "42"
+
+
 def test_a_language_without_sessions_names_those_that_have_them() -> None:
     with pytest.raises(UsageError, match="sessions are in: python, javascript, sql"):
         ToolSession("typescript")

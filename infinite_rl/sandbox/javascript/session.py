@@ -6,20 +6,20 @@ run to their end within their turn.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from wasmtime import Store, Trap, WasmtimeError
 
 from ...errors import SandboxError, UsageError
 from ...types import Program
-from ..engine import deadline, fresh_store, shielded, timeout_reason
+from ..engine import deadline, fresh_store, timeout_reason
 from ..instance import MemoryImage, OutOfBounds
 from ..runtimes import Limits, load_guest, runtime_named
-from ..session import SessionEnded, TurnResult, TurnStatus
+from ..session import START_S, TurnOutput, TurnResult, TurnStatus
 from .guest import JavaScriptGuest, Run, Side, Stopped, whole
 from .machine import GLOBAL_SCRIPT, OutOfMemory
 
-_START_S = 10.0
 # Returns what shows a value as Node's prompt does, and undefined as nothing. The value of a script
 # that awaits is in an object.
 _SHOWS = """(() => { const { inspect } = require('util');
@@ -51,46 +51,11 @@ class JavaScriptInterpreter:
 
     def __init__(self, limits: Limits, state: JavaScriptState | None = None) -> None:
         self._limits = limits
-        self._turns, self._side = shielded(lambda: _new(limits))
-        self._shows = shielded(lambda: self._begin() if state is None else self._restore(state))
+        self._turns, self._side = _new(limits)
+        self._shows = self._begin() if state is None else self._restore(state)
 
     def run(self, code: str, limits: Limits) -> TurnResult:
         """Run the code of one turn; see `Interpreter.run`."""
-        return shielded(lambda: self._run(code, limits))
-
-    def state(self) -> JavaScriptState:
-        """Return the state; see `Interpreter.state`."""
-        return shielded(self._state)
-
-    def close(self) -> None:
-        """Free the memory."""
-        self._turns.store.close()
-
-    def _begin(self) -> int:
-        try:
-            with deadline(self._turns.store, _START_S):
-                shows = self._side.machine.evaluate(_SHOWS, "main_name", GLOBAL_SCRIPT)
-        except _FAILURES as error:
-            raise SandboxError(f"the session does not start: {error}") from error
-        if shows is None:
-            raise UsageError("JavaScript does not start in so little memory")
-        return shows
-
-    def _restore(self, state: JavaScriptState) -> int:
-        self._turns.skipped_ns = state.skipped_ns
-        try:
-            self._side.machine.load(state.memory)
-        except WasmtimeError as error:
-            raise SandboxError(f"the session is not restored: {error}") from error
-        return state.shows
-
-    def _state(self) -> JavaScriptState:
-        turns, fresh = _new(self._limits)
-        with turns.store:
-            memory = self._side.machine.image(fresh.machine)
-        return JavaScriptState(self._limits, memory, self._turns.skipped_ns, self._shows)
-
-    def _run(self, code: str, limits: Limits) -> TurnResult:
         turns, side = self._turns, self._side
         turns.begin(limits)
         try:
@@ -102,16 +67,41 @@ class JavaScriptInterpreter:
                     side.recover()
                     raise
         except OutOfMemory:
-            status, value, error = "memory", "", "InternalError: out of memory"
+            return turns.turn("memory", "InternalError: out of memory")
         except Stopped:
             error = f"The code has left its interpreter with the exit code {turns.exit_code}"
-            raise SessionEnded(turns.turn("ended", error)) from None
+            return turns.turn("ended", error)
         except _FAILURES as failure:
             reason = timeout_reason(failure, limits)
             error = f"TimeoutError: {reason}" if reason else _cause(failure)
-            ended = turns.turn("timeout" if reason else "ended", error)
-            raise SessionEnded(ended) from None
+            return turns.turn("timeout" if reason else "ended", error)
         return turns.turn(status, error, value)
+
+    def state(self) -> JavaScriptState:
+        """Return the state; see `Interpreter.state`."""
+        turns, fresh = _new(self._limits)
+        with turns.store:
+            memory = self._side.machine.image(fresh.machine)
+        return JavaScriptState(self._limits, memory, self._turns.skipped_ns, self._shows)
+
+    def close(self) -> None:
+        """Free the memory."""
+        self._turns.store.close()
+
+    def _begin(self) -> int:
+        try:
+            with deadline(self._turns.store, START_S):
+                shows = self._side.machine.evaluate(_SHOWS, "main_name", GLOBAL_SCRIPT)
+        except _FAILURES as error:
+            raise SandboxError(f"the session does not start: {error}") from error
+        if shows is None:
+            raise UsageError("JavaScript does not start in so little memory")
+        return shows
+
+    def _restore(self, state: JavaScriptState) -> int:
+        self._turns.skipped_ns = state.skipped_ns
+        self._side.machine.load(state.memory)
+        return state.shows
 
     def _executed(self, code: str) -> tuple[TurnStatus, str, str]:
         """Run a script; return the status, the value, the error."""
@@ -137,7 +127,8 @@ class JavaScriptInterpreter:
         first = len(turns.output[2])
         box = machine.drive("fail", error)
         kind = 0 if box is None else machine.number(box)
-        text = turns.taken_errors(first) or "InternalError: out of memory"
+        text = "".join(turns.output[2][first:]) or "InternalError: out of memory"
+        del turns.output[2][first:]  # the report is the error of the turn, and no output
         is_full = kind == 1 or ((box is None or kind == 2) and turns.is_full())
         return "memory" if is_full else "error", "", text
 
@@ -151,28 +142,18 @@ class _Turns(Run):
 
     def begin(self, limits: Limits) -> None:
         """Begin a turn."""
-        self.limits, self.room, self._is_cut = limits, limits.output_chars, False
-        self.output = {1: [], 2: []}
-        self.exit_code = 0
+        self.limits, self.exit_code = limits, 0
+        self._printed = TurnOutput(limits.output_chars)
+        self.output = self._printed.pieces
 
     def write(self, descriptor: int, text: str) -> None:
         """Keep what is printed, as far as there is room."""
-        self.output[descriptor].append(text[: self.room])
-        self._is_cut = self._is_cut or len(text) > self.room
-        self.room -= min(self.room, len(text))
-
-    def taken_errors(self, first: int) -> str:
-        """Take what was written to stderr after its first pieces."""
-        text = "".join(self.output[2][first:])
-        del self.output[2][first:]
-        return text
+        self._printed.write(descriptor, text)
 
     def turn(self, status: TurnStatus, error: str = "", value: str = "") -> TurnResult:
-        """Return what came of the turn."""
-        most = self.limits.output_chars
-        is_cut = self._is_cut or max(len(value), len(error)) > most
-        out, err = (whole("".join(self.output[descriptor])) for descriptor in (1, 2))
-        return TurnResult(out, err, whole(value)[:most], whole(error)[:most], status, is_cut)
+        """Return the result of the turn."""
+        turn = self._printed.turn(status, whole(error), whole(value))
+        return replace(turn, stdout=whole(turn.stdout), stderr=whole(turn.stderr))
 
 
 def _new(limits: Limits) -> tuple[_Turns, Side]:
