@@ -93,9 +93,7 @@ class ToolServer:
         async def function(code: str) -> str:
             return await asyncio.to_thread(self._episode.call, tool.name, {tool.argument: code})
 
-        argument = Annotated[str, Field(description=tool.meaning)]
-        function.__annotations__ = {"code": argument, "return": str}
-        tool.document(function)
+        tool.document(function, Annotated[str, Field(description=tool.meaning)])
         return function
 
 

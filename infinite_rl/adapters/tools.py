@@ -55,9 +55,10 @@ class Tool:
         }
         return {"type": "function", "function": function}
 
-    def document(self, function: Callable[..., Any]) -> None:
-        """Give a function the tool's name, and a docstring in Google's style."""
+    def document(self, function: Callable[..., Any], argument_type: Any = str) -> None:
+        """Give a function the tool's name and types, and a docstring in Google's style."""
         function.__name__ = function.__qualname__ = self.name
+        function.__annotations__ = {self.argument: argument_type, "return": str}
         argument = f"Args:\n    {self.argument}: {self.meaning}"
         result = "Returns:\n    What a person would see."
         function.__doc__ = f"{self.description}\n\n{argument}\n\n{result}"

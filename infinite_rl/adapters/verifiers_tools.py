@@ -71,9 +71,7 @@ class SandboxToolset(vf.Toolset[SandboxToolsetConfig, ToolState]):
             self.state.calls += 1
             return await asyncio.to_thread(episode.call, tool.name, {tool.argument: code})
 
-        argument = Annotated[str, Field(description=tool.meaning)]
-        function.__annotations__ = {"code": argument, "return": str}
-        tool.document(function)
+        tool.document(function, Annotated[str, Field(description=tool.meaning)])
         return function
 
     def _episode(self) -> Episode:
