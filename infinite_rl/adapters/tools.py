@@ -100,7 +100,7 @@ class Episode:
         tools: Sequence[str] = ("python", "submit"),
         limits: SessionLimits | None = None,
         judge: Scorer | None = None,
-        database: str | None = None,
+        database: str = "",
     ) -> None:
         self.sample, self.judge = sample, judge or scorer()
         self._database = database
@@ -140,7 +140,7 @@ class Episode:
             return self._submit(text)
         try:
             return self._run(tool, text)
-        except Exception as error:  # of whatever kind it is, the episode was not as promised
+        except Exception as error:  # of any class: the model had not the tool it was promised
             self.fault = self.fault or reason_of(error)
             raise
 
@@ -175,7 +175,7 @@ class Episode:
     def _new_session(self, language: str) -> ToolSession:
         if language != "sql":
             return ToolSession(language, self._limits)
-        database = self._database or (self.sample and database_of(self.sample))
+        database = self._database or (database_of(self.sample) if self.sample else "")
         image = image_of(database) if database else None
         return ToolSession(language, self._limits, database=image)
 
