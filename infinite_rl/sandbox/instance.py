@@ -47,7 +47,7 @@ class OutOfBounds(Exception):
 
 
 class MemoryImage(NamedTuple):
-    """A memory: its size in bytes, and by address the pages that a fresh instance's lacks."""
+    """A memory: its size in bytes, and by address the pages that differ from a fresh instance's."""
 
     size: int
     pages: dict[int, bytes]
@@ -200,7 +200,7 @@ class Instance:
         return self._size
 
     def image(self, fresh: Instance) -> MemoryImage:
-        """Return the memory between two calls, by its difference from a fresh instance's."""
+        """Return the memory between two calls, as its difference from a fresh instance's."""
         size, fresh_size = self.memory_size(), fresh.memory_size()
         zeros, pages = ctypes.create_string_buffer(_BLOCK), dict[int, bytes]()
         blank = ctypes.addressof(zeros)

@@ -5,10 +5,10 @@
     session.run("x * 7").value  # "42"
     other = session.fork()
 
-A session is bounded in time, memory, turns and output. It starts with its first turn. Nothing that
-happens in one is seen by another, nor by a verdict, which always runs in fresh instances. A turn
-that stops the interpreter in the middle of its work, for example at a time limit, ends the session:
-what it held may be half changed.
+A session is bounded in time, memory, turns and output. It starts with its first turn. No session
+changes another one or a verdict, which always runs in fresh instances. A turn that stops the
+interpreter in the middle of its work, for example at a time limit, ends the session, because its
+state may be half changed.
 """
 
 from __future__ import annotations
@@ -147,9 +147,9 @@ class Snapshot:
 class ToolSession:
     """An interpreter that keeps its state from turn to turn; see the module. Thread-safe.
 
-    `setup` runs before the first turn, and is no turn of the model's: for example the schema and
-    the rows of a database. In SQL, `database` is a file that is read, in the place of an empty
-    database that turns change. `turns` and `used_s` count what was used. `ended` says why the
+    `setup` runs before the first turn, and does not count as a turn: for example the schema and
+    the rows of a database. In SQL, `database` is a file that is only read; without it turns change
+    an empty database. `turns` and `used_s` count the turns and seconds used. `ended` says why the
     session has ended; it is "" while the session lasts.
 
     Raises:

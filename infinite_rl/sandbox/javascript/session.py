@@ -20,9 +20,9 @@ from ..session import START_S, TurnOutput, TurnResult, TurnStatus
 from .guest import JavaScriptGuest, Run, Side, Stopped, whole
 from .machine import GLOBAL_SCRIPT, OutOfMemory
 
-# Returns what shows a value as Node's prompt does, and undefined as nothing. The value of a script
-# that awaits is in an object.
-_SHOWS = """(() => { const { inspect } = require('util');
+# A function that shows a value as Node's prompt does, and undefined as nothing. The value of a
+# script that awaits is in an object.
+_INSPECTOR = """(() => { const { inspect } = require('util');
     return (value, awaits) => {
         const shown = awaits ? value.value : value;
         return shown === undefined ? '' : inspect(shown);
@@ -36,7 +36,7 @@ class JavaScriptState(NamedTuple):
     limits: Limits
     memory: MemoryImage
     skipped_ns: int
-    shows: int
+    inspector: int  # the function of `_INSPECTOR`
 
     def open(self) -> JavaScriptInterpreter:
         """Return a new interpreter in this state. Raises `SandboxError`."""
@@ -52,7 +52,7 @@ class JavaScriptInterpreter:
     def __init__(self, limits: Limits, state: JavaScriptState | None = None) -> None:
         self._limits = limits
         self._turns, self._side = _new(limits)
-        self._shows = self._begin() if state is None else self._restore(state)
+        self._inspector = self._begin() if state is None else self._restore(state)
 
     def run(self, code: str, limits: Limits) -> TurnResult:
         """Run the code of one turn; see `Interpreter.run`."""
@@ -82,7 +82,7 @@ class JavaScriptInterpreter:
         turns, fresh = _new(self._limits)
         with turns.store:
             memory = self._side.machine.image(fresh.machine)
-        return JavaScriptState(self._limits, memory, self._turns.skipped_ns, self._shows)
+        return JavaScriptState(self._limits, memory, self._turns.skipped_ns, self._inspector)
 
     def close(self) -> None:
         """Free the memory."""
@@ -91,17 +91,17 @@ class JavaScriptInterpreter:
     def _begin(self) -> int:
         try:
             with deadline(self._turns.store, START_S):
-                shows = self._side.machine.evaluate(_SHOWS, "main_name", GLOBAL_SCRIPT)
+                inspector = self._side.machine.evaluate(_INSPECTOR, "main_name", GLOBAL_SCRIPT)
         except _FAILURES as error:
             raise SandboxError(f"the session does not start: {error}") from error
-        if shows is None:
+        if inspector is None:
             raise UsageError("JavaScript does not start in so little memory")
-        return shows
+        return inspector
 
     def _restore(self, state: JavaScriptState) -> int:
         self._turns.skipped_ns = state.skipped_ns
         self._side.machine.load(state.memory)
-        return state.shows
+        return state.inspector
 
     def _executed(self, code: str) -> tuple[TurnStatus, str, str]:
         """Run a script; return the status, the value, the error."""
@@ -115,7 +115,7 @@ class JavaScriptInterpreter:
             if machine.is_pending(value):
                 return "error", "", "Error: the top-level await has not settled"
             value = int(machine.call("qjs_promise_result", value))
-        shown = machine.apply(self._shows, value, int(machine.call("qjs_new_number", is_async)))
+        shown = machine.apply(self._inspector, value, int(machine.call("qjs_new_number", is_async)))
         if shown is None:
             return self._uncaught(machine.exception())
         return "ok", machine.text(shown), ""
