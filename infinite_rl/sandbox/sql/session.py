@@ -94,7 +94,7 @@ class SqlInterpreter:
         connection = self._connection
         connection.chance = copy.deepcopy(state.chance)
         if state.database is not None:
-            connection.serve(state.database)
+            connection.database = state.database
         connection.load(state.memory)
 
 
