@@ -43,9 +43,9 @@ class ToolServer:
     ) -> None:
         self._rows: dict[str, Row] = {}
         for row in rows:
-            if id_of(row) in self._rows:
-                raise UsageError(f"two rows have the id {id_of(row)}: remove one of them")
-            self._rows[id_of(row)] = row
+            if (row_id := id_of(row)) in self._rows:
+                raise UsageError(f"two rows have the id {row_id}: remove one of them")
+            self._rows[row_id] = row
         self._tools, self._limits = tuple(each for each in tools if each != "submit"), limits
         self._judge = Scorer(timeout=timeout)
         self._task = ""
