@@ -120,6 +120,18 @@ def test_output_is_cut_and_the_turn_still_ends(language: str) -> None:
         assert not session.run(SHOW[language]).is_cut
 
 
+@pytest.mark.parametrize("language", ["python", "javascript"])
+def test_an_error_is_told_after_output_that_is_cut(language: str) -> None:
+    much = {
+        "python": "print('x' * 500)\nraise ValueError('no')",
+        "javascript": "console.log('x'.repeat(500)); throw new Error('no')",
+    }
+    with ToolSession(language, SessionLimits(output_chars=200)) as session:
+        turn = session.run(much[language])
+    assert (turn.status, turn.is_cut, len(turn.stdout)) == ("error", True, 200)
+    assert "Error: no" in turn.error
+
+
 def test_turns_and_time_are_counted_and_a_fork_has_used_as_much() -> None:
     with ToolSession("python", SessionLimits(turns=2)) as session:
         session.run("x = 1")

@@ -204,8 +204,8 @@ class Run:
         self.program, self.limits, self.store = program, limits, store
         self.tests: list[TestResult] = []
         self.skipped_ns = 0  # time that timers jumped over
-        self.output: dict[int, list[str]] = {1: [], 2: []}
-        self.room = limits.output_chars
+        self._output: dict[int, list[str]] = {1: [], 2: []}
+        self._room = limits.output_chars
         self._status: ExecutionStatus = "ok"
         self.exit_code = 0
         self._clock = RunClock(limits)
@@ -266,7 +266,7 @@ class Run:
 
     def execution(self) -> Execution:
         """Return the execution with its test results."""
-        out, err = (whole("".join(self.output[n])) for n in (1, 2))
+        out, err = (whole("".join(self._output[n])) for n in (1, 2))
         duration = self._clock.duration_ns() / 1e9
         tests, fuel = tuple(self.tests), self.limits.fuel
         used = fuel_used(self.limits, self.store)
@@ -293,10 +293,10 @@ class Run:
 
     def write(self, descriptor: int, text: str) -> None:
         """Keep what a side prints. Raises `Stopped` past the limit."""
-        self.output[descriptor].append(text[: self.room])
-        self.room -= len(text)
-        if self.room < 0:
-            self.room = 0
+        self._output[descriptor].append(text[: self._room])
+        self._room -= len(text)
+        if self._room < 0:
+            self._room = 0
             self.error(
                 f"output longer than {self.limits.output_chars} characters", STOPPED, "output"
             )
@@ -310,7 +310,7 @@ class Run:
     def error(self, reason: str, exit_code: int = 1, status: ExecutionStatus = "error") -> None:
         """Say why the program did not end well."""
         self._status, self.exit_code = status, exit_code
-        self.output[2].append(f"{reason}\n")
+        self._output[2].append(f"{reason}\n")
 
     def report(self, side: Side, error: int) -> None:
         """Report an error that the program did not catch."""

@@ -124,11 +124,17 @@ class JavaScriptInterpreter:
         """Return what the prelude says of an error that nothing caught."""
         turns, machine = self._turns, self._side.machine
         machine.drive("flush")
-        first = len(turns.output[2])
-        box = machine.drive("fail", error)
+        # The report is the error of the turn: it needs no room in the output, which may be full.
+        # One character beyond the limit shows that the report is cut.
+        printed, report = turns.printed, TurnOutput(turns.limits.output_chars + 1)
+        turns.printed = report
+        try:
+            box = machine.drive("fail", error)
+        finally:
+            turns.printed = printed
+        printed.write(1, "".join(report.pieces[1]))
         kind = 0 if box is None else machine.number(box)
-        text = "".join(turns.output[2][first:]) or "InternalError: out of memory"
-        del turns.output[2][first:]  # the report is the error of the turn, and no output
+        text = "".join(report.pieces[2]) or "InternalError: out of memory"
         is_full = kind == 1 or ((box is None or kind == 2) and turns.is_full())
         return "memory" if is_full else "error", "", text
 
@@ -143,16 +149,15 @@ class _Turns(Run):
     def begin(self, limits: Limits) -> None:
         """Begin a turn."""
         self.limits, self.exit_code = limits, 0
-        self._printed = TurnOutput(limits.output_chars)
-        self.output = self._printed.pieces
+        self.printed = TurnOutput(limits.output_chars)
 
     def write(self, descriptor: int, text: str) -> None:
         """Keep what is printed, as far as there is room."""
-        self._printed.write(descriptor, text)
+        self.printed.write(descriptor, text)
 
     def turn(self, status: TurnStatus, error: str = "", value: str = "") -> TurnResult:
         """Return the result of the turn."""
-        turn = self._printed.turn(status, whole(error), whole(value))
+        turn = self.printed.turn(status, whole(error), whole(value))
         return replace(turn, stdout=whole(turn.stdout), stderr=whole(turn.stderr))
 
 
