@@ -114,7 +114,8 @@ class Interpreter(Protocol):
     def run(self, code: str, limits: Limits) -> TurnResult:
         """Run the code of one turn. Raises `SandboxError`.
 
-        After "timeout" or "ended" it is closed. The session cuts a long value or error.
+        The session closes the interpreter after "timeout" or "ended", and cuts a long value or
+        error.
         """
 
     def state(self) -> State:
