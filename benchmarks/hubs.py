@@ -3,7 +3,7 @@
     python -m benchmarks.hubs [--rows 1000] [--data FOLDER] [--harbor 100] [--venv HUB=FOLDER ...]
 
 Needs Python 3.12, Linux and root (a mount namespace takes the place of Docker), and installs each
-hub into an environment of its own, unless `--venv` names one that has it. `--data` is a folder with
+hub into a separate environment, unless `--venv` names one that has it. `--data` is a folder with
 the files of GSM8K, HumanEval, MBPP and IFEval; without it all rows are procedural. Exits with 1 if
 a worked response, an empty answer or a verdict is not as it should be.
 """

@@ -4,7 +4,7 @@
 
 For each host and each Python: the newest release of the host that resolves alone, then the same
 release beside our light dependencies and all of `EXTRAS` at once. What resolves at once does so one
-by one, too; where it does not, the light ones and each extra beside them are tried, and the
+by one, too; if it does not, the light ones and each extra beside them are tried, and the
 resolver's reason is given. Only wheels for Linux on x86-64 count; the source packages of `LEFT_OUT`
 are left out. Needs `uv`, tomli in Python 3.10, and an index; ten to ninety seconds a resolution.
 """
@@ -97,7 +97,7 @@ class Cell:
     host: str
     python: str
     version: str
-    clashes: tuple[tuple[str, str], ...] = ()  # by extra; "" where the light install clashes
+    clashes: tuple[tuple[str, str], ...] = ()  # by extra; "" if the light install clashes
 
     def __str__(self) -> str:
         names = [f"`[{extra}]`" if extra else "**ours**" for extra, _ in self.clashes]
@@ -144,7 +144,7 @@ def page(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Resolve all, print the page, and save it where asked."""
+    """Resolve all, print the page, and save it if asked."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

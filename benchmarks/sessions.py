@@ -2,10 +2,10 @@
 
     python -m benchmarks.sessions [--sessions N] [-o docs/results/sessions.md]
 
-Each session keeps a list of a hundred numbers of its own and is asked for their sum; in a second
+Each session keeps another list of a hundred numbers and is asked for their sum; in a second
 run one in twenty loops without end, fills its memory or prints without end meanwhile. Memory is
-what the process has for itself (`Private_Dirty` of Linux): pages that all sessions share, such as
-the interpreter's stored image, count once and are not among it.
+what the process shares with no other (`Private_Dirty` of Linux): pages that all sessions share, for
+example the interpreter's stored image, are not part of it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _HOSTILE = {
             "INSERT INTO t SELECT zeroblob(500000000)",
             "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c"),
 }  # fmt: skip
-_EVERY = 20  # one in so many is hostile
+_EVERY = 20  # one session in 20 is hostile
 
 
 def private_mib() -> float:

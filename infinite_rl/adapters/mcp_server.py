@@ -43,9 +43,9 @@ class ToolServer:
     ) -> None:
         self._rows: dict[str, Row] = {}
         for row in rows:
-            if id_of(row) in self._rows:
-                raise UsageError(f"two rows have the id {id_of(row)}: remove one of them")
-            self._rows[id_of(row)] = row
+            if (row_id := id_of(row)) in self._rows:
+                raise UsageError(f"two rows have the id {row_id}: remove one of them")
+            self._rows[row_id] = row
         self._tools, self._limits = tuple(each for each in tools if each != "submit"), limits
         self._judge = Scorer(timeout=timeout)
         self._task = ""
@@ -93,9 +93,7 @@ class ToolServer:
         async def function(code: str) -> str:
             return await asyncio.to_thread(self._episode.call, tool.name, {tool.argument: code})
 
-        argument = Annotated[str, Field(description=tool.meaning)]
-        function.__annotations__ = {"code": argument, "return": str}
-        tool.document(function)
+        tool.document(function, Annotated[str, Field(description=tool.meaning)])
         return function
 
 

@@ -55,9 +55,10 @@ class Tool:
         }
         return {"type": "function", "function": function}
 
-    def document(self, function: Callable[..., Any]) -> None:
-        """Give a function the tool's name, and a docstring in Google's style."""
+    def document(self, function: Callable[..., Any], argument_type: Any = str) -> None:
+        """Give a function the tool's name and types, and a docstring in Google's style."""
         function.__name__ = function.__qualname__ = self.name
+        function.__annotations__ = {self.argument: argument_type, "return": str}
         argument = f"Args:\n    {self.argument}: {self.meaning}"
         result = "Returns:\n    What a person would see."
         function.__doc__ = f"{self.description}\n\n{argument}\n\n{result}"
@@ -99,7 +100,7 @@ class Episode:
         tools: Sequence[str] = ("python", "submit"),
         limits: SessionLimits | None = None,
         judge: Scorer | None = None,
-        database: str | None = None,
+        database: str = "",
     ) -> None:
         self.sample, self.judge = sample, judge or scorer()
         self._database = database
@@ -139,7 +140,7 @@ class Episode:
             return self._submit(text)
         try:
             return self._run(tool, text)
-        except Exception as error:  # of whatever kind it is, the episode was not as promised
+        except Exception as error:  # of any class: the model had not the tool it was promised
             self.fault = self.fault or reason_of(error)
             raise
 
@@ -174,7 +175,7 @@ class Episode:
     def _new_session(self, language: str) -> ToolSession:
         if language != "sql":
             return ToolSession(language, self._limits)
-        database = self._database or (self.sample and database_of(self.sample))
+        database = self._database or (database_of(self.sample) if self.sample else "")
         image = image_of(database) if database else None
         return ToolSession(language, self._limits, database=image)
 

@@ -109,7 +109,6 @@ def _method(tool: Tool) -> Callable[[_Environment, str], str]:
     def method(self: _Environment, code: str) -> str:
         return self._episode.call(tool.name, {tool.argument: code})
 
-    method.__annotations__ = {"code": str, "return": str}
     tool.document(method)
     return method
 

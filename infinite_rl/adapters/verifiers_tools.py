@@ -1,8 +1,8 @@
-"""verifiers 0.4: one server process whose tools all rollouts share, each in sessions of its own.
+"""verifiers 0.4: one server process with the tools of all rollouts, and sessions for each rollout.
 
 The task names its rollout's session in the state that verifiers hands to each call. The contract is
-that of verifiers 0.4.0 and mcp 2.0.0: an `MCPError` ends the rollout with an error and no reward,
-while any other exception would be read by the model as if it were its own fault.
+that of verifiers 0.4.0 and mcp 2.0.0: an `MCPError` ends the rollout with an error and no reward;
+the text of any other exception goes to the model, as if the model had made the error.
 """
 
 from __future__ import annotations
@@ -71,9 +71,7 @@ class SandboxToolset(vf.Toolset[SandboxToolsetConfig, ToolState]):
             self.state.calls += 1
             return await asyncio.to_thread(episode.call, tool.name, {tool.argument: code})
 
-        argument = Annotated[str, Field(description=tool.meaning)]
-        function.__annotations__ = {"code": argument, "return": str}
-        tool.document(function)
+        tool.document(function, Annotated[str, Field(description=tool.meaning)])
         return function
 
     def _episode(self) -> Episode:
@@ -84,7 +82,7 @@ class SandboxToolset(vf.Toolset[SandboxToolsetConfig, ToolState]):
         if key not in episodes:
             if self.state.calls:
                 raise SandboxError("the session was closed to make room: raise max_sessions")
-            database = self.state.database or None
+            database = self.state.database
             episodes[key] = Episode(tools=self.config.names, limits=self._limits, database=database)
         episodes.move_to_end(key)
         while len(episodes) > self.config.max_sessions:
@@ -99,7 +97,7 @@ def _ending_rollout(function: Callable[..., Any]) -> Callable[..., Any]:
     async def ending(*args: Any, **named: Any) -> Any:
         try:
             return await function(*args, **named)
-        except Exception as error:  # ours, whatever it is: the model has done nothing wrong
+        except Exception as error:  # ours, of any class: the model has done nothing wrong
             raise MCPError(_INTERNAL_ERROR, f"a tool failed: {reason_of(error)}") from error
 
     return ending

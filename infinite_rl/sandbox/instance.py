@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 from wasmtime import Engine, FuncType, Linker, Module, Store, Trap, WasmtimeError
 from wasmtime import _ffi as ffi
 
+from ..errors import SandboxError
+
 HostFunction = Callable[..., float | None]
 
 _MAX_VALUES = 16  # parameters of a function
@@ -45,7 +47,7 @@ class OutOfBounds(Exception):
 
 
 class MemoryImage(NamedTuple):
-    """A memory: its size in bytes, and by address the pages that a fresh instance's lacks."""
+    """A memory: its size in bytes, and by address the pages that differ from a fresh instance's."""
 
     size: int
     pages: dict[int, bytes]
@@ -198,7 +200,7 @@ class Instance:
         return self._size
 
     def image(self, fresh: Instance) -> MemoryImage:
-        """Return the memory between two calls, by its difference from a fresh instance's."""
+        """Return the memory between two calls, as its difference from a fresh instance's."""
         size, fresh_size = self.memory_size(), fresh.memory_size()
         zeros, pages = ctypes.create_string_buffer(_BLOCK), dict[int, bytes]()
         blank = ctypes.addressof(zeros)
@@ -211,13 +213,14 @@ class Instance:
         return MemoryImage(size, pages)
 
     def load(self, image: MemoryImage) -> None:
-        """Give this fresh instance the memory of another. Raises `WasmtimeError` if it is full."""
+        """Give this fresh instance the memory of another. Raises `SandboxError` if it is full."""
         missing, before = image.size - self.memory_size(), ctypes.c_uint64()
-        if missing > 0 and (
-            error := ffi.wasmtime_memory_grow(
+        if missing > 0:
+            error = ffi.wasmtime_memory_grow(
                 self._context, ctypes.byref(self._memory), missing // _BLOCK, ctypes.byref(before)
             )
-        ):
-            raise WasmtimeError._from_ptr(error)
+            if error:
+                reason = WasmtimeError._from_ptr(error)
+                raise SandboxError(f"the session is not restored: {reason}")
         for address, page in image.pages.items():
             self.write(address, page)

@@ -5,25 +5,28 @@
     session.run("x * 7").value  # "42"
     other = session.fork()
 
-A session is bounded in time, memory, turns and output. It starts with its first turn. Nothing that
-happens in one is seen by another, nor by a verdict, which always runs in fresh instances. A turn
-that stops the interpreter in the middle of its work, for example at a time limit, ends the session:
-what it held may be half changed.
+A session is bounded in time, memory, turns and output. It starts with its first turn. No session
+changes another one or a verdict, which always runs in fresh instances. A turn that stops the
+interpreter in the middle of its work, for example at a time limit, ends the session, because its
+state may be half changed.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pkgutil import resolve_name
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from ..errors import UsageError, check_range
 from .runtimes import RUNTIMES, Limits, runtime_file, runtime_named
 from .sql.values import Image
 
 TurnStatus: TypeAlias = Literal["ok", "error", "timeout", "memory", "ended"]
+Result = TypeVar("Result")
+START_S = 10.0  # seconds in which an interpreter is ready for its first turn
 
 
 @dataclass(frozen=True)
@@ -50,17 +53,17 @@ class SessionLimits:
     def of_turn(self, seconds: float) -> Limits:
         """Return the limits of one turn."""
         memory = int(self.memory_mb * 2**20)
-        return Limits(seconds, memory, self.output_chars, self.code_chars, seed=self.seed)
+        return Limits(seconds, memory, self.output_chars, seed=self.seed)
 
 
 @dataclass(frozen=True)
 class TurnResult:
-    """What came of one turn.
+    """The output and the status of one turn.
 
     `value` is the value of a last expression as the language shows it (SQL: the rows), `error` what
-    the code raised. `status` is "ok", "error" (the session continues), "memory" (it continues if
-    the interpreter does), "timeout", or "ended" if the code did not run, or ended the session.
-    `is_cut` says that output was cut.
+    the code raised. After "ok", "error" and "memory" the session continues, after "timeout" and
+    "ended" it has ended: by the code, or before it, and then the code did not run. `is_cut` says
+    that output was cut.
     """
 
     stdout: str = ""
@@ -79,12 +82,23 @@ class TurnResult:
         return "\n".join(filter(None, parts)) or "(no output)"
 
 
-class SessionEnded(Exception):
-    """The interpreter is gone, in the middle of a turn: with this turn."""
+class TurnOutput:
+    """What the code of a turn prints, by file descriptor, cut at a number of characters."""
 
-    def __init__(self, turn: TurnResult) -> None:
-        super().__init__(turn.error)
-        self.turn = turn
+    def __init__(self, most: int) -> None:
+        self._room, self._is_cut = most, False
+        self.pieces: dict[int, list[str]] = {1: [], 2: []}
+
+    def write(self, fd: int, text: str) -> None:
+        """Keep a text, as far as there is room."""
+        self.pieces.get(fd, self.pieces[2]).append(text[: self._room])
+        self._is_cut = self._is_cut or len(text) > self._room
+        self._room -= min(self._room, len(text))
+
+    def turn(self, status: TurnStatus, error: str = "", value: str = "") -> TurnResult:
+        """Return the result of the turn."""
+        out, err = ("".join(self.pieces[fd]) for fd in (1, 2))
+        return TurnResult(out, err, value, error, status, self._is_cut)
 
 
 class State(Protocol):
@@ -95,10 +109,14 @@ class State(Protocol):
 
 
 class Interpreter(Protocol):
-    """What a language does for a session. Made from the limits of its turns."""
+    """What a language does for a session, inside `shielded`. Made from the limits of its turns."""
 
     def run(self, code: str, limits: Limits) -> TurnResult:
-        """Run the code of one turn. Raises `SessionEnded`, `SandboxError`."""
+        """Run the code of one turn. Raises `SandboxError`.
+
+        The session closes the interpreter after "timeout" or "ended", and cuts a long value or
+        error.
+        """
 
     def state(self) -> State:
         """Return the state, which later turns leave as it is."""
@@ -130,9 +148,9 @@ class Snapshot:
 class ToolSession:
     """An interpreter that keeps its state from turn to turn; see the module. Thread-safe.
 
-    `setup` runs before the first turn, and is no turn of the model's: for example the schema and
-    the rows of a database. In SQL, `database` is a file that is read, in the place of an empty
-    database that turns change. `turns` and `used_s` count what was used. `ended` says why the
+    `setup` runs before the first turn, and does not count as a turn: for example the schema and
+    the rows of a database. In SQL, `database` is a file that is only read; without it turns change
+    an empty database. `turns` and `used_s` count the turns and seconds used. `ended` says why the
     session has ended; it is "" while the session lasts.
 
     Raises:
@@ -187,19 +205,17 @@ class ToolSession:
             interpreter = self._started()
             began = time.monotonic()
             left = self.limits.total_s - self.used_s
-            seconds = min(self.limits.turn_s, left)
             try:
-                turn = interpreter.run(code, self.limits.of_turn(seconds))
-            except SessionEnded as stop:
-                turn = stop.turn
-                self._end(turn.error)
+                turn = self._turn(interpreter, code, min(self.limits.turn_s, left))
             except BaseException:
                 # After Ctrl-C the call still runs: its interpreter is left to it.
                 self._interpreter, self.ended = None, "a turn was interrupted"
                 raise
             duration = time.monotonic() - began
             self.used_s += duration
-            if not self.ended and self.used_s >= self.limits.total_s:
+            if turn.status in ("timeout", "ended"):
+                self._end(turn.error)
+            elif self.used_s >= self.limits.total_s:
                 self._end(f"its {self.limits.total_s:g} s are used")
             if self.ended and turn.status != "ok":
                 error = f"{turn.error}. The session has ended, and its state is lost."
@@ -211,7 +227,7 @@ class ToolSession:
         with self._lock:
             if self.ended:
                 raise UsageError(f"the session has ended: {self.ended}")
-            state = self._interpreter.state() if self._interpreter else self._origin
+            state = _shielded(self._interpreter.state) if self._interpreter else self._origin
             counts = self.turns, self.used_s
             start = self.limits, self.setup, self.database
             return Snapshot(self.language, *start, *counts, state)
@@ -240,24 +256,35 @@ class ToolSession:
 
     def _started(self) -> Interpreter:
         if self._interpreter is None and self._origin is not None:
-            self._interpreter, self._origin = self._origin.open(), None
+            self._interpreter, self._origin = _shielded(self._origin.open), None
         elif self._interpreter is None:
             limits = self.limits.of_turn(self.limits.total_s)
             options = {} if self.database is None else {"database": self.database}
-            interpreter: Interpreter = resolve_name(self._target)(limits, **options)
-            self._interpreter = interpreter
+            make: Callable[..., Interpreter] = resolve_name(self._target)
+            interpreter = _shielded(lambda: make(limits, **options))
             if self.setup:
-                try:
-                    turn = interpreter.run(self.setup, replace(limits, code_chars=10**9))
-                except SessionEnded as stop:
-                    turn = stop.turn
+                turn = self._turn(interpreter, self.setup, self.limits.total_s)
                 if turn.status != "ok":
+                    interpreter.close()
                     self._end("its setup failed")
                     raise UsageError(f"the setup of the session fails: {turn.text}")
+            self._interpreter = interpreter  # now: no turn runs after half a setup
         return self._interpreter
+
+    def _turn(self, interpreter: Interpreter, code: str, seconds: float) -> TurnResult:
+        limits, most = self.limits.of_turn(seconds), self.limits.output_chars
+        turn = _shielded(lambda: interpreter.run(code, limits))
+        is_cut = turn.is_cut or max(len(turn.value), len(turn.error)) > most
+        return replace(turn, value=turn.value[:most], error=turn.error[:most], is_cut=is_cut)
 
     def _end(self, reason: str) -> None:
         self.ended, interpreter = reason.rstrip("."), self._interpreter
         self._interpreter = self._origin = None
         if interpreter is not None:
             interpreter.close()
+
+
+def _shielded(call: Callable[[], Result]) -> Result:
+    from .engine import shielded  # which loads wasmtime: not before the first turn
+
+    return shielded(call)

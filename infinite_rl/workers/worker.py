@@ -3,14 +3,14 @@
 Both ends of a socket pair send frames: eight bytes of length, then JSON. The parent sends
 `[number, work, [job, ...], is_long, apart, wait_s]`, where `work` names a function as
 "module:function" that maps one JSON value to another. `apart` has the keys that lead to each long
-text of the jobs, which follows in a frame of its own, as UTF-8. The worker answers in order with
+text of the jobs, which follows in a separate frame, as UTF-8. The worker answers in order with
 `[number, [answer, ...]]`, in several frames if the jobs take long; an answer is `["ok", value]`, or
 `["error", [class, message]]` for an exception. A long job is `function(job, stop, report)`:
 `report(count)` sends `["count", count]`, and a frame `"stop"` of the parent sets the event `stop`.
 
 A worker always reads its socket, and ends when its parent does, however that ends. Inside a long
-operation of the interpreter it reads nothing: the system's alarm ends it there, soon after the
-`wait_s` in which its parent would have killed it.
+operation of the interpreter it reads nothing: the system's alarm ends it there, soon after
+`wait_s` seconds, at which its parent would have killed it.
 """
 
 import json
@@ -36,7 +36,7 @@ _ROOT = str(Path(__file__).resolve().parents[2])  # the folder that contains thi
 _LENGTH = struct.Struct(">Q")
 _TOGETHER_S = 0.05  # for which answers are collected: a frame wakes up both sides
 _START_S = 120.0
-_ORPHAN_S = 3.0  # that a job of a worker whose parent is gone may take beyond its limit
+_ORPHAN_S = 3.0  # by which a job may exceed its limit in a worker whose parent has ended
 _LONG = 1_000_000  # characters of a text from which on it is not sent as JSON
 _DEPTH = 2  # keys that lead to such a text, at most
 _STOP = b'"stop"'

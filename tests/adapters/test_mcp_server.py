@@ -40,8 +40,8 @@ def test_a_client_works_on_a_task_and_submits_once() -> None:
         *("python", "list_tasks", "begin_task", "submit"),
     ]
     assert done(server.list_tasks()) == ["one", "two"]
-    told = done(server.begin_task("one"))
-    assert "What is 6 * 7?" in told and "42" not in told
+    task_text = done(server.begin_task("one"))
+    assert "What is 6 * 7?" in task_text and "42" not in task_text
     done(python(code="x = 6"))
     assert done(python(code="x * 7")) == "42"
     assert done(server.submit("42")) == {"task": "one", "status": "passed", "reward": 1.0}

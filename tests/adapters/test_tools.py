@@ -119,20 +119,20 @@ def test_a_database_that_cannot_be_read_is_a_fault_of_ours() -> None:
 def test_schemas_and_docstrings_say_the_same_of_each_tool() -> None:
     from transformers.utils import get_json_schema
 
-    made = tools_for_trl("python", "javascript", "sql")
+    environment_class = tools_for_trl("python", "javascript", "sql")
     with Episode(tools=tuple(TOOLS)) as episode:
         for schema in episode.schemas()[:3]:
             function = dict(schema["function"])
-            like = get_json_schema(getattr(made, function["name"]))["function"]
+            like = get_json_schema(getattr(environment_class, function["name"]))["function"]
             like.pop("return", None)
             assert like == function
 
 
 def test_an_environment_for_trl_has_tools_alone_and_forgets_the_last_rollout() -> None:
-    made = tools_for_trl("python", "sql", limits=SessionLimits(turns=3))
-    public = [name for name in vars(made) if not name.startswith("_")]
+    environment_class = tools_for_trl("python", "sql", limits=SessionLimits(turns=3))
+    public = [name for name in vars(environment_class) if not name.startswith("_")]
     assert public == ["python", "sql"]
-    environment: Any = made()
+    environment: Any = environment_class()
     environment.reset(prompt="", ground_truth=pack(MATH))
     environment.python(code="x = 6")
     assert environment.python(code="x * 7") == "42"

@@ -69,7 +69,7 @@ def step(folder: Path, turns: Callable[[int, list[str]], str]) -> dict[str, Any]
         patch.object(trl, "parse_response", parsed),
         patch.object(trl, "add_response_schema", lambda words: words),
     ):
-        made = trl_step.trainer(
+        trainer = trl_step.trainer(
             [row] * 4,
             for_trl(timeout=5),
             folder,
@@ -77,7 +77,7 @@ def step(folder: Path, turns: Callable[[int, list[str]], str]) -> dict[str, Any]
             options,
             environment_factory=tools_for_trl("python"),
         )
-        judge, generate = made._calculate_rewards, made._generate_and_score_completions
+        judge, generate = trainer._calculate_rewards, trainer._generate_and_score_completions
 
         def judged(inputs: Any, prompts: Any, completions: Any, ids: Any) -> Any:
             rewards = judge(inputs, prompts, completions, ids)
@@ -89,13 +89,13 @@ def step(folder: Path, turns: Callable[[int, list[str]], str]) -> dict[str, Any]
             seen.update(mask=batch["tool_mask"], advantages=batch["advantages"].tolist())
             return batch
 
-        made._generate_single_turn = spoken
-        made._calculate_rewards = judged
-        made._generate_and_score_completions = generated
-        before = {name: each.detach().clone() for name, each in made.model.named_parameters()}
-        made.train()
+        trainer._generate_single_turn = spoken
+        trainer._calculate_rewards = judged
+        trainer._generate_and_score_completions = generated
+        before = {name: each.detach().clone() for name, each in trainer.model.named_parameters()}
+        trainer.train()
     seen["moved"] = any(
-        bool((each != before[name]).any()) for name, each in made.model.named_parameters()
+        bool((each != before[name]).any()) for name, each in trainer.model.named_parameters()
     )
     return seen
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from hub_environment import install, run
-from openai_server import COUNTS, OpenAIServer, Reply, Request
+from openai_server import OpenAIServer, Reply, Request, streamed
 
 from infinite_rl.export import export
 from infinite_rl.layout import tagged
@@ -42,15 +42,9 @@ def spoken(request: Request, together: threading.Barrier) -> dict[str, Any]:
     return {"tool_calls": [call]}
 
 
-def streamed(request: Request, together: threading.Barrier) -> Reply:
-    words = spoken(request, together)
-    chunk = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-    said = {"index": 0, "delta": {"role": "assistant", **words}, "finish_reason": None}
-    reason = "tool_calls" if "tool_calls" in words else "stop"
-    end = {"index": 0, "delta": {}, "finish_reason": reason}
-    events = ({**chunk, "choices": [said]}, {**chunk, "choices": [end], "usage": COUNTS})
-    body = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
-    return Reply("text", 200, body.encode(), {"content-type": "text/event-stream"})
+def answered(request: Request, together: threading.Barrier) -> Reply:
+    message = spoken(request, together)
+    return streamed(message, "tool_calls" if "tool_calls" in message else "stop")
 
 
 def evaluated(programs: Path, folder: Path, out: str, rollouts: int, *more: str) -> list[Any]:
@@ -58,7 +52,7 @@ def evaluated(programs: Path, folder: Path, out: str, rollouts: int, *more: str)
     words = ["--env.agent.runtime.type", "subprocess", "--env.agent.harness.id", "null"]
     words += ["--env.taskset.tools.names", '["python"]', "-r", str(rollouts), "--no-push"]
     together = threading.Barrier(len(ROWS) * rollouts)
-    with OpenAIServer(lambda request: streamed(request, together), key=None) as server:
+    with OpenAIServer(lambda request: answered(request, together), key=None) as server:
         words += ["-m", "m", "-o", out, "--client.base_url", server.base_url, *more]
         run(programs, "vf-eval", "some-tasks", *words, cwd=folder, OPENAI_API_KEY="any")
     (file,) = (folder / out).rglob("traces.jsonl")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from hub_environment import install, run
-from openai_server import COUNTS, OpenAIServer, Reply, Request
+from openai_server import OpenAIServer, Reply, Request, streamed
 
 from infinite_rl.export import export
 from infinite_rl.layout import tagged
@@ -42,15 +42,10 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return installed
 
 
-def streamed(request: Request) -> Reply:
+def answered(request: Request) -> Reply:
     """The worked response of the row that is asked for, as events."""
     words = next(row["response"] for row in (GOOD, CODE, WRONG) if row["prompt"] in request.prompt)
-    chunk = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-    said = {"index": 0, "delta": {"role": "assistant", "content": words}, "finish_reason": None}
-    end = {"index": 0, "delta": {}, "finish_reason": "stop"}
-    events = ({**chunk, "choices": [said]}, {**chunk, "choices": [end], "usage": COUNTS})
-    body = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
-    return Reply("text", 200, body.encode(), {"content-type": "text/event-stream"})
+    return streamed({"content": words})
 
 
 def test_verifiers_validates_a_package_names_a_wrong_gold_and_rewards_a_model(
@@ -65,7 +60,7 @@ def test_verifiers_validates_a_package_names_a_wrong_gold_and_rewards_a_model(
     checks = json.loads(report[report.index("{\n") :])["checks"]
     assert (checks["gold"]["valid"], checks["gold"]["invalid"]) == (2, 1)
     assert checks["noop"]["valid"] == 3
-    with OpenAIServer(streamed, key=None) as server:
+    with OpenAIServer(answered, key=None) as server:
         words = ["--env.agent.runtime.type", "subprocess", "--env.agent.harness.id", "null"]
         words += ["--no-push", "-m", "m", "-o", "runs", "--client.base_url", server.base_url]
         run(programs, "vf-eval", "some-tasks", *words, cwd=tmp_path, OPENAI_API_KEY="any")

@@ -100,18 +100,18 @@ def environment(server: Hub) -> dict[str, Any]:
 def test_the_command_asks_for_a_licence_and_uploads(tmp_path: Path) -> None:
     write(ROWS, tmp_path / "rows.jsonl")
     with Hub() as server:
-        given = {"env": environment(server), "capture_output": True, "text": True}
-        done = subprocess.run(command(tmp_path), stdin=subprocess.DEVNULL, check=False, **given)
+        options = {"env": environment(server), "capture_output": True, "text": True}
+        done = subprocess.run(command(tmp_path), stdin=subprocess.DEVNULL, check=False, **options)
         assert done.returncode == 2 and "--licence apache-2.0" in done.stderr
         assert not (tmp_path / "out").exists()
         ours, theirs = pty.openpty()  # a terminal
         os.write(ours, b"odc-by\n")
-        done = subprocess.run(command(tmp_path), stdin=theirs, check=False, **given)
+        done = subprocess.run(command(tmp_path), stdin=theirs, check=False, **options)
         os.close(ours), os.close(theirs)
         assert done.returncode == 0, done.stderr
         assert "licence of the data set" in done.stderr
         assert f"uploaded to {server.base_url}/datasets/me/sums" in done.stdout
         assert b'license: "odc-by"' in server.repositories["me/sums"]["README.md"]
         again = command(tmp_path, "--licence", "mit", "--overwrite", "--json")
-        assert subprocess.run(again, check=False, **given).returncode == 0
+        assert subprocess.run(again, check=False, **options).returncode == 0
         assert b'license: "mit"' in server.repositories["me/sums"]["README.md"]

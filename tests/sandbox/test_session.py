@@ -120,6 +120,18 @@ def test_output_is_cut_and_the_turn_still_ends(language: str) -> None:
         assert not session.run(SHOW[language]).is_cut
 
 
+@pytest.mark.parametrize("language", ["python", "javascript"])
+def test_an_error_is_told_after_output_that_is_cut(language: str) -> None:
+    much = {
+        "python": "print('x' * 500)\nraise ValueError('no')",
+        "javascript": "console.log('x'.repeat(500)); throw new Error('no')",
+    }
+    with ToolSession(language, SessionLimits(output_chars=200)) as session:
+        turn = session.run(much[language])
+    assert (turn.status, turn.is_cut, len(turn.stdout)) == ("error", True, 200)
+    assert "Error: no" in turn.error
+
+
 def test_turns_and_time_are_counted_and_a_fork_has_used_as_much() -> None:
     with ToolSession("python", SessionLimits(turns=2)) as session:
         session.run("x = 1")
@@ -280,6 +292,16 @@ def test_setup_comes_first_and_a_setup_that_fails_is_an_error_of_the_caller() ->
         assert (session.run("x").value, session.turns) == ("6", 1)
     with ToolSession("python", setup="1 / 0") as session, pytest.raises(UsageError, match="setup"):
         session.run("x")
+
+
+def test_no_turn_runs_after_half_a_setup() -> None:
+    with ToolSession("python", setup="x = 6; y = 7") as session:
+        with (
+            patch.object(PythonInterpreter, "run", side_effect=KeyboardInterrupt),
+            pytest.raises(KeyboardInterrupt),
+        ):
+            session.run("x")
+        assert session.run("x * y").value == "42"
 
 
 def test_a_language_without_sessions_names_those_that_have_them() -> None:

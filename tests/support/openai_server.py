@@ -52,6 +52,16 @@ def text(
     return json_reply(kind, 200, body | {"choices": [choice], "usage": usage or COUNTS})
 
 
+def streamed(message: Mapping[str, object], finish: str = "stop") -> Reply:
+    """A message as server-sent events; the last one has the counts of its tokens."""
+    chunk = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    said = {"index": 0, "delta": {"role": "assistant", **message}, "finish_reason": None}
+    end = {"index": 0, "delta": {}, "finish_reason": finish}
+    events = ({**chunk, "choices": [said]}, {**chunk, "choices": [end], "usage": COUNTS})
+    body = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
+    return Reply("text", 200, body.encode(), {"content-type": "text/event-stream"})
+
+
 def error(
     status: int,
     message: str,

@@ -5,6 +5,7 @@ names, runners   what the tests name: the program's functions, those of a test r
 machine          one instance: values, calls, texts
 guest            runs the program, then its tests, and passes messages between the two
 typescript       the guest of TypeScript: strips the types, and runs the rest
+session          one instance that is kept between the turns of a model
 
 What the two say to each other is in `build_src/javascript/prelude/peer.js`.
 """

@@ -186,6 +186,14 @@ class _Plain(NamedTuple):
     tests: list[list[Judged]]
 
 
+class ScriptResult(NamedTuple):
+    """A script's value (a promise if it awaits), None if it threw, and an error not handled."""
+
+    value: int | None
+    error: int | None
+    is_async: bool
+
+
 _ENDS = (Stopped, OutOfMemory, OutOfBounds, Trap, WasmtimeError)  # of a run that did not return
 
 
@@ -196,8 +204,8 @@ class Run:
         self.program, self.limits, self.store = program, limits, store
         self.tests: list[TestResult] = []
         self.skipped_ns = 0  # time that timers jumped over
-        self.output: dict[int, list[str]] = {1: [], 2: []}
-        self.room = limits.output_chars
+        self._output: dict[int, list[str]] = {1: [], 2: []}
+        self._room = limits.output_chars
         self._status: ExecutionStatus = "ok"
         self.exit_code = 0
         self._clock = RunClock(limits)
@@ -258,7 +266,7 @@ class Run:
 
     def execution(self) -> Execution:
         """Return the execution with its test results."""
-        out, err = (whole("".join(self.output[n])) for n in (1, 2))
+        out, err = (whole("".join(self._output[n])) for n in (1, 2))
         duration = self._clock.duration_ns() / 1e9
         tests, fuel = tuple(self.tests), self.limits.fuel
         used = fuel_used(self.limits, self.store)
@@ -285,10 +293,10 @@ class Run:
 
     def write(self, descriptor: int, text: str) -> None:
         """Keep what a side prints. Raises `Stopped` past the limit."""
-        self.output[descriptor].append(text[: self.room])
-        self.room -= len(text)
-        if self.room < 0:
-            self.room = 0
+        self._output[descriptor].append(text[: self._room])
+        self._room -= len(text)
+        if self._room < 0:
+            self._room = 0
             self.error(
                 f"output longer than {self.limits.output_chars} characters", STOPPED, "output"
             )
@@ -302,7 +310,7 @@ class Run:
     def error(self, reason: str, exit_code: int = 1, status: ExecutionStatus = "error") -> None:
         """Say why the program did not end well."""
         self._status, self.exit_code = status, exit_code
-        self.output[2].append(f"{reason}\n")
+        self._output[2].append(f"{reason}\n")
 
     def report(self, side: Side, error: int) -> None:
         """Report an error that the program did not catch."""
@@ -355,19 +363,25 @@ class Side:
 
     def run_code(self) -> bool:
         """Run the program to its end. If it fails, report the error and return False."""
-        code = as_script(self.run.program.code)
-        flags = ASYNC_SCRIPT if "await" in code else GLOBAL_SCRIPT
-        box = self.machine.evaluate(code, "main_name", flags)
-        error = self.machine.exception() if box is None else self.run_tasks()
-        while error is not None:
-            if not self.is_caught("caught", error):
-                self.run.report(self, error)
-                return False
-            error = self.run_tasks()
-        if box is not None and flags == ASYNC_SCRIPT and self.machine.is_pending(box):
+        value, error, is_async = self.run_script(self.run.program.code)
+        if error is not None:
+            self.run.report(self, error)
+            return False
+        if value is not None and is_async and self.machine.is_pending(value):
             self.run.error("Warning: Detected unsettled top-level await", _UNSETTLED)
             return False
         return True
+
+    def run_script(self, code: str) -> ScriptResult:
+        """Run a script with its promises and timers, as long as the code handles its errors."""
+        script = as_script(code)
+        is_async = "await" in script
+        flags = ASYNC_SCRIPT if is_async else GLOBAL_SCRIPT
+        value = self.machine.evaluate(script, "main_name", flags)
+        error = self.machine.exception() if value is None else self._run_tasks()
+        while error is not None and self._is_caught("caught", error):
+            error = self._run_tasks()
+        return ScriptResult(value, error, is_async)
 
     def finish(self) -> None:
         """End a program without tests."""
@@ -377,7 +391,7 @@ class Side:
         else:
             self.run.exited(self.machine.number(code))
 
-    def is_caught(self, event: str, *values: int) -> bool:
+    def _is_caught(self, event: str, *values: int) -> bool:
         """Whether the program handles its errors. A listener that throws handles nothing."""
         answer = self.machine.drive(event, *values)
         if answer is None:
@@ -385,7 +399,7 @@ class Side:
             return False
         return self.machine.number(answer) == 1
 
-    def run_tasks(self) -> int | None:
+    def _run_tasks(self) -> int | None:
         """Run promises and timers until none is left. Return the error that stopped them, if any.
 
         A program that listens for unhandled rejections gets them.
@@ -398,7 +412,7 @@ class Side:
             if self._rejected:
                 promise, reason = next(iter(self._rejected.values()))
                 self._rejected.clear()
-                if not self.is_caught("rejected", reason, promise):
+                if not self._is_caught("rejected", reason, promise):
                     return reason
             more = machine.drive("next")
             if more is not None and machine.number(more) == 0:

@@ -6,24 +6,23 @@ run to their end within their turn.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from wasmtime import Store, Trap, WasmtimeError
 
 from ...errors import SandboxError, UsageError
 from ...types import Program
-from ..engine import deadline, fresh_store, shielded, timeout_reason
+from ..engine import deadline, fresh_store, timeout_reason
 from ..instance import MemoryImage, OutOfBounds
 from ..runtimes import Limits, load_guest, runtime_named
-from ..session import SessionEnded, TurnResult, TurnStatus
+from ..session import START_S, TurnOutput, TurnResult, TurnStatus
 from .guest import JavaScriptGuest, Run, Side, Stopped, whole
-from .machine import ASYNC_SCRIPT, GLOBAL_SCRIPT, OutOfMemory
-from .modules import as_script
+from .machine import GLOBAL_SCRIPT, OutOfMemory
 
-_START_S = 10.0
-# Returns what shows a value as Node's prompt does, and undefined as nothing. The value of a script
-# that awaits is in an object.
-_SHOWS = """(() => { const { inspect } = require('util');
+# A function that shows a value as Node's prompt does, and undefined as nothing. The value of a
+# script that awaits is in an object.
+_INSPECTOR = """(() => { const { inspect } = require('util');
     return (value, awaits) => {
         const shown = awaits ? value.value : value;
         return shown === undefined ? '' : inspect(shown);
@@ -37,7 +36,7 @@ class JavaScriptState(NamedTuple):
     limits: Limits
     memory: MemoryImage
     skipped_ns: int
-    shows: int
+    inspector: int  # the function of `_INSPECTOR`
 
     def open(self) -> JavaScriptInterpreter:
         """Return a new interpreter in this state. Raises `SandboxError`."""
@@ -52,46 +51,11 @@ class JavaScriptInterpreter:
 
     def __init__(self, limits: Limits, state: JavaScriptState | None = None) -> None:
         self._limits = limits
-        self._turns, self._side = shielded(lambda: _new(limits))
-        self._shows = shielded(lambda: self._begin() if state is None else self._restore(state))
+        self._turns, self._side = _new(limits)
+        self._inspector = self._begin() if state is None else self._restore(state)
 
     def run(self, code: str, limits: Limits) -> TurnResult:
         """Run the code of one turn; see `Interpreter.run`."""
-        return shielded(lambda: self._run(code, limits))
-
-    def state(self) -> JavaScriptState:
-        """Return the state; see `Interpreter.state`."""
-        return shielded(self._state)
-
-    def close(self) -> None:
-        """Free the memory."""
-        self._turns.store.close()
-
-    def _begin(self) -> int:
-        try:
-            with deadline(self._turns.store, _START_S):
-                shows = self._side.machine.evaluate(_SHOWS, "main_name", GLOBAL_SCRIPT)
-        except _FAILURES as error:
-            raise SandboxError(f"the session does not start: {error}") from error
-        if shows is None:
-            raise UsageError("JavaScript does not start in so little memory")
-        return shows
-
-    def _restore(self, state: JavaScriptState) -> int:
-        self._turns.skipped_ns = state.skipped_ns
-        try:
-            self._side.machine.load(state.memory)
-        except WasmtimeError as error:
-            raise SandboxError(f"the session is not restored: {error}") from error
-        return state.shows
-
-    def _state(self) -> JavaScriptState:
-        turns, fresh = _new(self._limits)
-        with turns.store:
-            memory = self._side.machine.image(fresh.machine)
-        return JavaScriptState(self._limits, memory, self._turns.skipped_ns, self._shows)
-
-    def _run(self, code: str, limits: Limits) -> TurnResult:
         turns, side = self._turns, self._side
         turns.begin(limits)
         try:
@@ -103,35 +67,55 @@ class JavaScriptInterpreter:
                     side.recover()
                     raise
         except OutOfMemory:
-            status, value, error = "memory", "", "InternalError: out of memory"
+            return turns.turn("memory", "InternalError: out of memory")
         except Stopped:
             error = f"The code has left its interpreter with the exit code {turns.exit_code}"
-            raise SessionEnded(turns.turn("ended", error)) from None
+            return turns.turn("ended", error)
         except _FAILURES as failure:
             reason = timeout_reason(failure, limits)
             error = f"TimeoutError: {reason}" if reason else _cause(failure)
-            ended = turns.turn("timeout" if reason else "ended", error)
-            raise SessionEnded(ended) from None
+            return turns.turn("timeout" if reason else "ended", error)
         return turns.turn(status, error, value)
 
+    def state(self) -> JavaScriptState:
+        """Return the state; see `Interpreter.state`."""
+        turns, fresh = _new(self._limits)
+        with turns.store:
+            memory = self._side.machine.image(fresh.machine)
+        return JavaScriptState(self._limits, memory, self._turns.skipped_ns, self._inspector)
+
+    def close(self) -> None:
+        """Free the memory."""
+        self._turns.store.close()
+
+    def _begin(self) -> int:
+        try:
+            with deadline(self._turns.store, START_S):
+                inspector = self._side.machine.evaluate(_INSPECTOR, "main_name", GLOBAL_SCRIPT)
+        except _FAILURES as error:
+            raise SandboxError(f"the session does not start: {error}") from error
+        if inspector is None:
+            raise UsageError("JavaScript does not start in so little memory")
+        return inspector
+
+    def _restore(self, state: JavaScriptState) -> int:
+        self._turns.skipped_ns = state.skipped_ns
+        self._side.machine.load(state.memory)
+        return state.inspector
+
     def _executed(self, code: str) -> tuple[TurnStatus, str, str]:
-        """Run a script with its promises and timers; return the status, the value, the error."""
-        machine, side = self._side.machine, self._side
-        script = as_script(code)
-        is_async = "await" in script
-        box = machine.evaluate(script, "main_name", ASYNC_SCRIPT if is_async else GLOBAL_SCRIPT)
-        error = machine.exception() if box is None else side.run_tasks()
-        while error is not None and side.is_caught("caught", error):
-            error = side.run_tasks()
+        """Run a script; return the status, the value, the error."""
+        machine = self._side.machine
+        value, error, is_async = self._side.run_script(code)
         if error is not None:
             return self._uncaught(error)
-        if box is None:  # it threw, and a listener of the code's has heard of it
+        if value is None:  # it threw, and a listener of the code has handled it
             return "ok", "", ""
         if is_async:
-            if machine.is_pending(box):
+            if machine.is_pending(value):
                 return "error", "", "Error: the top-level await has not settled"
-            box = int(machine.call("qjs_promise_result", box))
-        shown = machine.apply(self._shows, box, int(machine.call("qjs_new_number", is_async)))
+            value = int(machine.call("qjs_promise_result", value))
+        shown = machine.apply(self._inspector, value, int(machine.call("qjs_new_number", is_async)))
         if shown is None:
             return self._uncaught(machine.exception())
         return "ok", machine.text(shown), ""
@@ -140,10 +124,17 @@ class JavaScriptInterpreter:
         """Return what the prelude says of an error that nothing caught."""
         turns, machine = self._turns, self._side.machine
         machine.drive("flush")
-        first = len(turns.output[2])
-        box = machine.drive("fail", error)
+        # The report is the error of the turn: it needs no room in the output, which may be full.
+        # One character beyond the limit shows that the report is cut.
+        printed, report = turns.printed, TurnOutput(turns.limits.output_chars + 1)
+        turns.printed = report
+        try:
+            box = machine.drive("fail", error)
+        finally:
+            turns.printed = printed
+        printed.write(1, "".join(report.pieces[1]))
         kind = 0 if box is None else machine.number(box)
-        text = turns.taken_errors(first) or "InternalError: out of memory"
+        text = "".join(report.pieces[2]) or "InternalError: out of memory"
         is_full = kind == 1 or ((box is None or kind == 2) and turns.is_full())
         return "memory" if is_full else "error", "", text
 
@@ -157,28 +148,17 @@ class _Turns(Run):
 
     def begin(self, limits: Limits) -> None:
         """Begin a turn."""
-        self.limits, self.room, self._is_cut = limits, limits.output_chars, False
-        self.output = {1: [], 2: []}
-        self.exit_code = 0
+        self.limits, self.exit_code = limits, 0
+        self.printed = TurnOutput(limits.output_chars)
 
     def write(self, descriptor: int, text: str) -> None:
         """Keep what is printed, as far as there is room."""
-        self.output[descriptor].append(text[: self.room])
-        self._is_cut = self._is_cut or len(text) > self.room
-        self.room -= min(self.room, len(text))
-
-    def taken_errors(self, first: int) -> str:
-        """Take what was written to stderr after its first pieces."""
-        text = "".join(self.output[2][first:])
-        del self.output[2][first:]
-        return text
+        self.printed.write(descriptor, text)
 
     def turn(self, status: TurnStatus, error: str = "", value: str = "") -> TurnResult:
-        """Return what came of the turn."""
-        most = self.limits.output_chars
-        is_cut = self._is_cut or max(len(value), len(error)) > most
-        out, err = (whole("".join(self.output[descriptor])) for descriptor in (1, 2))
-        return TurnResult(out, err, whole(value)[:most], whole(error)[:most], status, is_cut)
+        """Return the result of the turn."""
+        turn = self.printed.turn(status, whole(error), whole(value))
+        return replace(turn, stdout=whole(turn.stdout), stderr=whole(turn.stderr))
 
 
 def _new(limits: Limits) -> tuple[_Turns, Side]:

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 from wasmtime import Trap, WasmtimeError
 
 from ...errors import SandboxError
-from ..compiled import LatestCode
-from ..engine import deadline, shielded
+from ..compiled import load_compiled
+from ..engine import Code, deadline, engine_for
 from ..instance import Instance, MemoryImage, OutOfBounds, Prepared
 from ..runtimes import Limits, runtime_named
-from ..session import SessionEnded, TurnResult, TurnStatus
+from ..session import START_S, TurnOutput, TurnResult, TurnStatus
 from .files import OpenFiles, host_function
 from .guest import (
     NO_STEPS,
@@ -38,7 +38,6 @@ from .guest import (
 )
 from .wasi import NotOffered, put
 
-_START_S = 10.0
 _HANDLE = 1  # of `run_turn`, the first object that the interpreter tells of
 _FIND = ["name", ["run_turn"], None]
 
@@ -65,16 +64,34 @@ class PythonInterpreter:
 
     def __init__(self, limits: Limits, state: PythonState | None = None) -> None:
         self._limits = limits
-        self._side = shielded(lambda: _Side(limits, _code()))
-        shielded(lambda: self._begin() if state is None else self._restore(state))
+        self._side = _Side(limits, _code())
+        if state is None:
+            self._begin()
+        else:
+            self._restore(state)
 
     def run(self, code: str, limits: Limits) -> TurnResult:
         """Run the code of one turn; see `Interpreter.run`."""
-        return shielded(lambda: self._run(code, limits))
+        side = self._side
+        side.begin(limits)
+        call = ["call", [["h", -_HANDLE], ["t", clean(code), limits.output_chars]], None]
+        try:
+            with deadline(side.store, limits.timeout_s):
+                answer = side.ask(call)
+        except (Stop, Left, *_FAILURES) as failure:
+            return side.output.turn(*_ending(failure, side.session))
+        match answer:
+            case ["t", str(value), str(error), "ok" | "error" | "memory" as status]:
+                return side.output.turn(status, error, value)
+        return side.output.turn("ended", "The code has broken its interpreter")
 
     def state(self) -> PythonState:
         """Return the state; see `Interpreter.state`."""
-        return shielded(self._state)
+        side, fresh = self._side, _Side(self._limits, _code())
+        with fresh.store:
+            memory = side.instance.image(fresh.instance)
+        copies = copy.deepcopy((side.files, side.chance))
+        return PythonState(self._limits, memory, *copies, side.session.started)
 
     def close(self) -> None:
         """Free the memory."""
@@ -83,7 +100,7 @@ class PythonInterpreter:
     def _begin(self) -> None:
         side, seed = self._side, self._limits.seed
         try:
-            with deadline(side.store, _START_S):
+            with deadline(side.store, START_S):
                 program = *put_text(side.instance, _program()), False, *put(side.instance, b"")
                 steps = True, *put(side.instance, NO_STEPS)
                 chance = (0, 0) if seed is None else (1, seed % 2**64)
@@ -98,31 +115,7 @@ class PythonInterpreter:
         side = self._side
         side.session.started = state.started
         side.files, side.chance = copy.deepcopy((state.files, state.chance))
-        try:
-            side.instance.load(state.memory)
-        except WasmtimeError as error:
-            raise SandboxError(f"the session is not restored: {error}") from error
-
-    def _state(self) -> PythonState:
-        side, fresh = self._side, _Side(self._limits, _code())
-        with fresh.store:
-            memory = side.instance.image(fresh.instance)
-        copies = copy.deepcopy((side.files, side.chance))
-        return PythonState(self._limits, memory, *copies, side.session.started)
-
-    def _run(self, code: str, limits: Limits) -> TurnResult:
-        side, most = self._side, limits.output_chars
-        side.begin(limits)
-        call = ["call", [["h", -_HANDLE], ["t", clean(code), most]], None]
-        try:
-            with deadline(side.store, limits.timeout_s):
-                answer = side.ask(call)
-        except (Stop, Left, *_FAILURES) as failure:
-            raise SessionEnded(side.turn(*_ending(failure, side.session))) from None
-        match answer:
-            case ["t", str(value), str(error), "ok" | "error" | "memory" as status]:
-                return side.turn(status, error, value)
-        raise SessionEnded(side.turn("ended", "The code has broken its interpreter"))
+        side.instance.load(state.memory)
 
 
 class _Side(Side):
@@ -130,7 +123,6 @@ class _Side(Side):
 
     def __init__(self, limits: Limits, prepared: Prepared) -> None:
         super().__init__(Session(limits), limits, prepared.engine)
-        self.emit = self.keep
         self.files = OpenFiles(self.session.files)
         self.begin(limits)
         self.instance: Instance = instantiate(prepared, self)
@@ -138,21 +130,8 @@ class _Side(Side):
     def begin(self, limits: Limits) -> None:
         """Begin a turn."""
         self.session.ends_at = time.monotonic() + limits.timeout_s
-        self._most = self._room = limits.output_chars
-        self._is_cut = False
-        self._pieces: dict[int, list[str]] = {1: [], 2: []}
-
-    def keep(self, fd: int, text: str) -> None:
-        """Keep what is printed, as far as there is room."""
-        self._pieces.get(fd, self._pieces[2]).append(text[: self._room])
-        self._is_cut = self._is_cut or len(text) > self._room
-        self._room -= min(self._room, len(text))
-
-    def turn(self, status: TurnStatus, error: str = "", value: str = "") -> TurnResult:
-        """Return what came of the turn."""
-        is_cut = self._is_cut or max(len(value), len(error)) > self._most
-        out, err = ("".join(self._pieces[fd]) for fd in (1, 2))
-        return TurnResult(out, err, value[: self._most], error[: self._most], status, is_cut)
+        self.output = TurnOutput(limits.output_chars)
+        self.emit = self.output.write
 
     def ask(self, request: list[Any]) -> Any:
         """Return the form of what the interpreter answers; None if that cannot be read."""
@@ -192,8 +171,9 @@ def _ending(failure: Exception, session: Session) -> tuple[TurnStatus, str]:
 
 @cache
 def _code() -> Prepared:
-    # Optimised code, even where it is yet to be made: a turn cannot be repeated in it.
-    return LatestCode(runtime_named("python"), host_function).optimised()
+    # Optimised code, even if it must be compiled first: a turn cannot be repeated in it.
+    module = load_compiled(runtime_named("python"))
+    return Prepared(engine_for(Code.OPTIMISED), module, host_function)
 
 
 @cache

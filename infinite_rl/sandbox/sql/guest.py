@@ -150,7 +150,7 @@ class Connection(Instance):
         self.room = limits.output_chars * BYTES_A_CHARACTER
         self.cuts, self.is_cut = False, False  # what has no room, rather than failing
         self.chance = None if limits.seed is None else random.Random(limits.seed)
-        self._image: Image = b""
+        self.database: Image = b""  # that the engine reads
         self._now_ns: int | None = None
         self._clock = RunClock(limits)
 
@@ -158,14 +158,9 @@ class Connection(Instance):
         """Open the database: read-only that of the image, else an empty one."""
         self._now_ns = now_ns
         if image is not None:
-            self.serve(image)
-            self.room = self.limits.output_chars
+            self.database, self.room = image, self.limits.output_chars
         self.call("_initialize")
         self.check(self.call("open", int(image is not None)))
-
-    def serve(self, image: Image) -> None:
-        """Let the engine read a database."""
-        self._image = image
 
     def execute(self, sql: str, *, is_query: bool = False) -> None:
         """Run a script, or one query. Raises `SqlError`."""
@@ -203,17 +198,17 @@ class Connection(Instance):
         if offset < 0:
             raise OutOfBounds(f"offset {offset}")
         size = _checked(size)
-        if isinstance(self._image, bytes):
-            data = self._image[offset : offset + size]
+        if isinstance(self.database, bytes):
+            data = self.database[offset : offset + size]
         else:
-            data = os.pread(self._image.fileno(), size, offset)
+            data = os.pread(self.database.fileno(), size, offset)
         self.write(address, data)
         return len(data)
 
     def on_size(self) -> int:
-        if isinstance(self._image, bytes):
-            return len(self._image)
-        return os.fstat(self._image.fileno()).st_size
+        if isinstance(self.database, bytes):
+            return len(self.database)
+        return os.fstat(self.database.fileno()).st_size
 
     def on_emit(self, address: int, size: int) -> None:
         if size > self.room:

@@ -8,15 +8,14 @@ from typing import NamedTuple
 
 from wasmtime import Trap, WasmtimeError
 
-from ...errors import SandboxError, UsageError
-from ..engine import deadline, fresh_store, shielded
+from ...errors import UsageError
+from ..engine import deadline, fresh_store
 from ..instance import MemoryImage, OutOfBounds
 from ..runtimes import Limits, load_guest, runtime_named
-from ..session import SessionEnded, TurnResult, TurnStatus
+from ..session import START_S, TurnResult, TurnStatus
 from .guest import BYTES_A_CHARACTER, Connection, SqlGuest, explained
 from .values import Image, SqlError, read_results, shown
 
-_START_S = 10.0
 _FAILURES = (Trap, WasmtimeError, OutOfBounds)
 
 
@@ -45,16 +44,39 @@ class SqlInterpreter:
         self, limits: Limits, database: Image | None = None, state: SqlState | None = None
     ) -> None:
         self._limits, self._database = limits, database
-        self._connection = shielded(lambda: _new(limits))
-        shielded(lambda: self._begin() if state is None else self._restore(state))
+        self._connection = _new(limits)
+        if state is None:
+            self._begin()
+        else:
+            self._restore(state)
 
     def run(self, code: str, limits: Limits) -> TurnResult:
         """Run the statements of one turn; see `Interpreter.run`."""
-        return shielded(lambda: self._run(code, limits))
+        connection = self._connection
+        connection.limits, connection.is_cut = limits, False
+        connection.room = BYTES_A_CHARACTER * limits.output_chars
+        status: TurnStatus = "ok"
+        error = ""
+        try:
+            with deadline(connection.store, limits.timeout_s):
+                connection.execute(code)
+        except SqlError as failure:
+            status = "memory" if failure.status == "memory" else "error"
+            error = f"Error: {failure.reason}"
+        except _FAILURES as failure:
+            stop = explained(failure, limits, connection)
+            status = "timeout" if stop.status == "timeout" else "ended"
+            error = f"Error: {stop.reason}"
+        value = _table(connection.emitted)
+        return TurnResult(value=value, error=error, status=status, is_cut=connection.is_cut)
 
     def state(self) -> SqlState:
         """Return the state; see `Interpreter.state`."""
-        return shielded(self._state)
+        fresh = _new(self._limits)
+        with fresh.store:
+            memory = self._connection.image(fresh)
+        chance = copy.deepcopy(self._connection.chance)
+        return SqlState(self._limits, memory, self._database, chance)
 
     def close(self) -> None:
         """Free the memory."""
@@ -63,7 +85,7 @@ class SqlInterpreter:
     def _begin(self) -> None:
         connection = self._connection
         try:
-            with deadline(connection.store, _START_S):
+            with deadline(connection.store, START_S):
                 connection.start(self._database, None)
         except (SqlError, *_FAILURES) as error:
             raise UsageError(f"the database of the session does not open: {error}") from error
@@ -72,42 +94,8 @@ class SqlInterpreter:
         connection = self._connection
         connection.chance = copy.deepcopy(state.chance)
         if state.database is not None:
-            connection.serve(state.database)
-        try:
-            connection.load(state.memory)
-        except WasmtimeError as error:
-            raise SandboxError(f"the session is not restored: {error}") from error
-
-    def _state(self) -> SqlState:
-        fresh = _new(self._limits)
-        with fresh.store:
-            memory = self._connection.image(fresh)
-        chance = copy.deepcopy(self._connection.chance)
-        return SqlState(self._limits, memory, self._database, chance)
-
-    def _run(self, code: str, limits: Limits) -> TurnResult:
-        connection, most = self._connection, limits.output_chars
-        connection.limits, connection.is_cut = limits, False
-        connection.room = BYTES_A_CHARACTER * most
-        error, ending = "", None
-        status: TurnStatus = "ok"
-        try:
-            with deadline(connection.store, limits.timeout_s):
-                connection.execute(code)
-        except SqlError as failure:
-            status = "memory" if failure.status == "memory" else "error"
-            error = f"Error: {failure.reason}"
-        except _FAILURES as failure:
-            ending = failure
-            reason = explained(failure, limits, connection)
-            status = "timeout" if reason.status == "timeout" else "ended"
-            error = f"Error: {reason.reason}"
-        value = _table(connection.emitted)
-        is_cut = connection.is_cut or len(value) > most
-        turn = TurnResult(value=value[:most], error=error[:most], status=status, is_cut=is_cut)
-        if ending is not None:
-            raise SessionEnded(turn)
-        return turn
+            connection.database = state.database
+        connection.load(state.memory)
 
 
 def _new(limits: Limits) -> Connection:

@@ -3,8 +3,8 @@
     The product is <python>17 * 23</python><output>391</output>so it is <answer>391</answer>
 
 The model draws what lies outside of `<output>`; the rest is appended, and carries no loss. Code
-runs in a session of the rollout's own, which keeps its names from call to call. The reward sees the
-text after the last output: what a tool prints is no answer of the model's.
+runs in one session for each rollout and tool, which keeps its names from call to call. The reward
+sees the text after the last output: what a tool prints is not an answer of the model.
 """
 
 from __future__ import annotations
@@ -147,11 +147,10 @@ class _Dialogue:
             output = self._episode.call(name, {TOOLS[name].argument: code})
         except (InfiniteRLError, BadReference):  # ours, so the rollout has no reward
             output = ""
-        ids = token_ids(self._tokenizer, OUTPUT.format(output))
-        is_full = len(ids) >= self.room  # nothing could be said after it
-        self._extend(ids[: self.room], [0.0] * min(len(ids), self.room), 0)
+        ids = token_ids(self._tokenizer, OUTPUT.format(output))[: self.room]
+        self._extend(ids, [0.0] * len(ids), 0)
         self._text = ""
-        if is_full or self._episode.fault:
+        if not self.room or self._episode.fault:  # without room nothing can be said after it
             self.ended, self._reason = True, "length"
 
     def sampled(self) -> Sampled:
