@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from itertools import permutations
-from math import isqrt
 
 from . import normal_form, units
 from .bounds import MAX_MEMBERS, MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
@@ -339,8 +338,8 @@ def _text(first: Node, second: Node, budget: Budget) -> str:
     if letters and all(len(each) == 1 and each.isupper() for each in letters):
         return "" if sorted(words) == sorted("".join(letters).casefold()) else "the choices differ"
     if second.is_expression and words.isalpha() and len(words) <= 3:  # "xy" is also x times y
-        factors_ = [constant(letter) if letter in "ei" else symbol(letter) for letter in words]
-        return difference(Node("mul", tuple(factors_)), second, budget)
+        letters_ = [constant(letter) if letter in "ei" else symbol(letter) for letter in words]
+        return difference(Node("mul", tuple(letters_)), second, budget)
     return _other_kind(first, second)
 
 
@@ -378,41 +377,6 @@ _ENDING = re.compile(r"(?<=\w{6})(?:ally|al|ly|ences?|ent|es?|s|ing|ed)$")
 def _unhyphened(words: str) -> frozenset[str]:
     """Words written apart and together: `north-east` is `northeast`, and is `north east`."""
     return frozenset([words.replace("-", ""), words.replace("-", " ")])
-
-
-def half_factored(first: Node, second: Node, budget: Budget) -> bool:
-    """Whether of two equal products one has fewer factors: `(x^2 - 4)(x^2 + 4)`, `2^3 5 9`.
-
-    The task that has such an answer is to factor. A number or a sum is no product.
-    """
-    sides = [factors(n.args[0] if n.op == "named" else n, budget) for n in (first, second)]
-    if any(side is None or len(side) < 2 for side in sides):
-        return False
-    one, other = (side or [] for side in sides)
-    if any(factor.symbols for factor in one):
-        counts = [sum(bool(factor.symbols) for factor in side) for side in (one, other)]
-        return counts[0] != counts[1] and min(counts) > 1
-    prime = [all(_is_prime(int(str(factor.value))) for factor in side) for side in (one, other)]
-    return prime[0] != prime[1]
-
-
-def factors(node: Node, budget: Budget) -> list[Node] | None:
-    """The factors of a product of whole numbers and polynomials, None for other expressions."""
-    if node.op == "mul":
-        parts = [factors(arg, budget) for arg in node.args]
-        return None if None in parts else [factor for part in parts if part for factor in part]
-    power = rational(node.args[1], budget) if node.op == "pow" else Fraction(1)
-    base = node.args[0] if node.op == "pow" else node
-    whole = base.op == "num" and isinstance(base.value, Fraction) and base.value.denominator == 1
-    plain = whole or (base.symbols and base.op in ("sym", "add") and not base.holds("div"))
-    if power is None or power.denominator > 1 or not 0 < power < 100 or not plain:
-        return None
-    kinds = ("fn", "const", "fact", "binom")
-    return None if any(map(base.holds, kinds)) else [base] * int(power)
-
-
-def _is_prime(value: int) -> bool:
-    return 1 < value < 10**9 and all(value % n for n in range(2, min(value, isqrt(value) + 1)))
 
 
 # -- collections ----------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 from ...parsing.word_tables import WordTables
 from . import units
 from .bounds import Budget
-from .equivalence import difference, factors
+from .equivalence import difference
+from .exact import factors
 from .tree import Node
 
 _TABLES = WordTables(__file__)
@@ -25,7 +26,6 @@ def unasked(question: str, prediction: Node, gold: Node, budget: Budget) -> str:
         wanted = measures[-1] if measures else None
         if wanted is not None and wanted.dimension == prediction.unit.dimension:
             return "" if wanted.factor == prediction.unit.factor else f"not in {wanted.name}"
-    whole = factors(gold, budget)
-    if whole and len(whole) > 1 and _FACTOR.search(question):
-        return "" if len(factors(prediction, budget) or ()) > 1 else "it is not factored"
+    if len(factors(gold, budget)) > 1 and _FACTOR.search(question):
+        return "" if len(factors(prediction, budget)) > 1 else "it is not factored"
     return ""

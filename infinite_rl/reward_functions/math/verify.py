@@ -11,7 +11,8 @@ from typing import Literal
 
 from .bounds import Budget, NotReady, OutOfTime, OverBudget, Unavailable, Undefined, Unparsed
 from .canonicalize import canonicalize
-from .equivalence import difference, half_factored
+from .equivalence import difference
+from .exact import half_factored
 from .extract import Convention, answer_text
 from .normal_form import read
 from .regions import approximate_value
