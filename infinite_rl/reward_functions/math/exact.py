@@ -301,7 +301,7 @@ def half_factored(first: Node, second: Node, budget: Budget) -> bool:
     one, other = (factors(n.args[0] if n.op == "named" else n, budget) for n in (first, second))
     if min(len(one), len(other)) < 2:
         return False
-    if any(factor.symbols for factor in one):
+    if any(factor.symbols for factor in (*one, *other)):
         counts = [sum(bool(factor.symbols) for factor in side) for side in (one, other)]
         return counts[0] != counts[1] and min(counts) > 1
     prime = [all(_is_prime(int(str(factor.value))) for factor in side) for side in (one, other)]
