@@ -313,7 +313,7 @@ def _with_joined(text: str, start: int, last: str) -> tuple[int, str]:
             labelled = len(parts) > 1 and not any(map(_LETTER_END.search, parts))
             labels = zip("abcdefghijklmnopqrstuvwxyz", parts[::-1], strict=False)
             return stop, " ".join(f"({n}) {part}" for n, part in labels) if labelled else answer
-        parts = [*parts, content] if joined.part and parts and joined.lettered else []
+        parts = [*parts, content] if parts and joined.lettered else []
         if joined.repeats and (content == last or _same_number(content, last)):
             continue
         if not joined.sign:
@@ -499,10 +499,11 @@ def _conclusion(text: str) -> str | None:
         return bold[1]
     claim = _ENDING.split(last, maxsplit=1)[0]  # without ", attained at $x = 1$"
     formula = _LAST_FORMULA.fullmatch(claim) if len(last) < _LONGEST_SENTENCE else None
-    before = formula["before"] if formula else "="
-    if formula and "=" in formula[0] and "=" not in before and (starts or before.strip()):
-        tried = _DOUBTFUL.search(Tokens.of(before).seen().kinds) or fault_before(before)
-        return None if tried or _CHECK.search(before) else formula["formula"]
+    if formula and "=" in formula[0]:
+        before = formula["before"]
+        if "=" not in before and (starts or before.strip()):
+            tried = _DOUBTFUL.search(Tokens.of(before).seen().kinds) or fault_before(before)
+            return None if tried or _CHECK.search(before) else formula["formula"]
     trailing = _TRAILING.fullmatch(last)
     if trailing:
         return trailing["answer"]

@@ -179,10 +179,9 @@ class Parser(Cursor):
                     raise Unparsed("two signs of the kind plus-minus")
                 either = sign
         term = self.product()
-        if minus and not either and term.op in ("matrix", "tuple"):
-            return product_of([number(-1), term])
-        if either and term.op in ("matrix", "tuple"):
-            return Node("list", (term, product_of([number(-1), term])), ",")
+        if (minus or either) and term.op in ("matrix", "tuple"):
+            opposite = product_of([number(-1), term])
+            return Node("list", (term, opposite), ",") if either else opposite
         if (minus or either) and term.op not in ("quantity", "base") and not term.is_expression:
             raise Unparsed("a sign before something that is no number")
         term = -term if minus else term
