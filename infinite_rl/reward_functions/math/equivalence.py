@@ -452,9 +452,9 @@ def _vectors(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> s
         origin = dict.fromkeys(own, number(0))
         at = [origin, *({**origin, name: ONE} for name in own)]
         points = [[rational(e.substituted(there), budget) for e in side] for there in at]
-        if any(value is None for point in points for value in point):
+        exact = [[value for value in point if value is not None] for point in points]
+        if exact != points:
             return reason
-        exact = [[Fraction(value or 0) for value in point] for point in points]
         starts.append(exact[0])
         ways.append([[a - b for a, b in zip(p, exact[0], strict=True)] for p in exact[1:]])
     gap = [a - b for a, b in zip(*starts, strict=True)]

@@ -116,7 +116,7 @@ def candidates(text: str, sources: Iterable[Source], tag: str) -> list[Candidate
     """The answers in the first of the sources that offers some; the last one counts.
 
     A box is that of `find_box`, and what a marker states is one answer. The text ends at the next
-    question of its own behind the first answer, and `<<9*2=18>>` is left out.
+    question that the model adds behind the first answer, and `<<9*2=18>>` is left out.
     """
     if len(text) > MAX_TEXT:
         raise Unparsed(f"a text of more than {MAX_TEXT} characters")
@@ -320,7 +320,7 @@ def _with_joined(text: str, start: int, last: str) -> tuple[int, str]:
             raise Unparsed("several boxes in a row")
         name = _name_before(text, start)
         if joined.name and not name and not joined.part and joined.sign in (",", ";"):
-            return stop, answer  # "We get \\boxed{3}, x = \\boxed{4}": a statement of its own
+            return stop, answer  # "We get \\boxed{3}, x = \\boxed{4}": another statement
         if name and joined.name:
             answer = answer if answer.startswith(joined.name) else joined.name + answer
             content = name + content
@@ -386,9 +386,9 @@ def closing_brace(text: str, opening: int) -> int:
 class Joint(NamedTuple):
     """Of two boxes: the sign between them in a list, and the second one's name, `x = ` or "".
 
-    The sign is "" if nothing separates them. The second is an answer of its own, even if it is
-    the same, where it is of another `part`, which is `lettered` in "(b)". It may repeat the first
-    if no word or mark joins them.
+    The sign is "" if nothing separates them. The second is a separate answer, even if equal, if it
+    is of another `part`, which is `lettered` in "(b)". It may repeat the first if no word or mark
+    joins them.
     """
 
     sign: str

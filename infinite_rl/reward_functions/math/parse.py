@@ -236,7 +236,7 @@ class Parser(Cursor):
                 return product_of(factors)
 
     def signed_factor(self) -> Node:
-        """A factor behind a sign of multiplication, which may have a sign of its own."""
+        """A factor behind a sign of multiplication, which may have a sign, too."""
         minus = False
         while self.at("-", "+"):
             minus ^= self.take().text == "-"
@@ -278,7 +278,7 @@ class Parser(Cursor):
         return False
 
     def multiplies(self, last: Node) -> bool:
-        """Whether a numeral goes on with a product: `2!3!`, `n 2^n`, `n2^{n-1}`, not `x1^2`."""
+        """Whether a numeral continues with a product: `2!3!`, `n 2^n`, `n2^{n-1}`, not `x1^2`."""
         if last.op == "fact":
             return True
         if last.op in ("num", "quantity") or self.peek(1).text != "^":

@@ -72,7 +72,7 @@ def _without_labels(text: str) -> str:
     if not in_order or len(parts) < 2 or not all(parts):
         return text
     if any("=" in part for part in parts):
-        return ", ".join(parts)  # they have names of their own
+        return ", ".join(parts)  # they have names
     named = zip(labels, parts, strict=True)
     return ", ".join(f"\\text{{part {label}}} = {part}" for label, part in named)
 

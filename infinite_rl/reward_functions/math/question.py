@@ -1,4 +1,4 @@
-"""What a question asks of the form of its answer, where the gold does not show it."""
+"""What a question asks of the form of its answer, if the gold does not show it."""
 
 from ...parsing.word_tables import WordTables
 from . import units
@@ -12,10 +12,9 @@ _ORDER, _UNIT, _FACTOR = map(_TABLES.pattern, ("order", "unit", "factor"))
 
 
 def unasked(question: str, prediction: Node, gold: Node, budget: Budget) -> str:
-    """Why an answer that equals the gold is none to the question; "" if it is one.
+    """Why an answer that equals the gold is not in the form that is asked for; "" if it is.
 
-    A list is in the order that is asked, a unit the one that is asked where the gold has none, and
-    what is to be factored no sum.
+    A list must have its order, a number its unit if the gold has none, and a product its factors.
     """
     if prediction.op == gold.op == "list" and _ORDER.search(question):
         pairs = zip(prediction.args, gold.args, strict=False)

@@ -183,7 +183,7 @@ _LONGEST = 40  # characters of a date or a time
 
 
 def moment(text: str) -> Node | None:
-    """A date or a time of day as a node of its own; None for other texts.
+    """A date or a time of day as a separate node; None for other texts.
 
     A `date` has the value `2020-03-05`, with dashes for what is not said; a `clock` has the minutes
     after midnight, and, where it could be one, the ratio that `2:30` also is.
@@ -286,9 +286,7 @@ def _of_a_kind(words: str, others: str) -> bool:
 def _stated(words: str) -> tuple[str, ...]:
     """The predicate of a plain sentence: `isosceles` of `triangle is isosceles`."""
     sentence = _STATEMENT.fullmatch(words)
-    if sentence is None or not _OPEN_WORDS.isdisjoint(words.split()):
-        return ()
-    return (plain_text(sentence[1]),)
+    return (plain_text(sentence[1]),) if sentence and _OPEN_WORDS.isdisjoint(words.split()) else ()
 
 
 def same_name(name: str, other: str) -> bool:

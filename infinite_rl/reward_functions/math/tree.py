@@ -26,7 +26,7 @@ Structures that the parser builds:
     order             numbers that are compared: "< <". `canonicalize` leaves none
     rel               sides; the relations between them: "<= <"
     ratio congruence  parts; remainder and modulus
-    base              a numeral with its base: a number, written in a way of its own
+    base              a numeral with its base: a number in another notation
     quantity          a number with its `unit`
     text              words
 

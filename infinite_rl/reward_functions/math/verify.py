@@ -71,8 +71,8 @@ def verify(
     process, is not counted. Nothing is raised, whatever the texts hold.
 
     With `decimals="gold"` a number that rounds to a gold with a decimal point is equal, and the
-    reason says so: 3.14159 to 3.14. Of a `question` the order, the unit and the factored form count
-    that it asks for.
+    reason says so: 3.14159 to 3.14. With a `question`, the answer must have the order, the unit and
+    the factored form that it asks for.
     """
     verdict = _judged(prediction, gold, timeout, extract, decimals, question)
     if verdict.status != "timeout" or not verdict.missing:
