@@ -87,6 +87,7 @@ HOSTILE: dict[str, tuple[str, str]] = {
         r"\begin{pmatrix}" + r"\\".join(["&".join("1" * 60)] * 60) + r"\end{pmatrix}",
         "budget",
     ),
+    "many matrices": (r"\begin{pmatrix} 1 & 1 \\ 1 & 1 \end{pmatrix}" * 40, "budget"),
     "large set": (r"\{" + ",".join(map(str, range(5000))) + r"\}", "budget"),
     "set of roots": (r"\{" + ",".join(rf"\sqrt{{{i}}}" for i in range(2, 200)) + r"\}", ""),
     "import": ("__import__('os').system('touch /tmp/pwned')", "unparsed"),

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from ..parsing.number_words import CARDINALS
 from ..parsing.word_tables import WordTables
 
 PROMPT_CHARS, PROGRAM_CHARS, ANSWER_CHARS = 4_000, 4_000, 8_000  # that are read
@@ -41,8 +42,8 @@ _COMMON = _TABLES.words("common")
 _SYNONYMS = {head: head for head in (row.split()[0] for row in _TABLES.rows("synonyms"))}
 _SYNONYMS |= _TABLES.mapping("synonyms")
 _SYNONYMS = {_stem(word): head for word, head in _SYNONYMS.items()} | _SYNONYMS
-_NUMERALS = {word: float(value) for value, word in enumerate(_TABLES.listed("numerals"))}
-_NUMERALS |= {word: float(value) for word, value in _TABLES.mapping("others").items()}
+_NUMERALS = {word: float(value) for word, value in CARDINALS.items()}
+_NUMERALS |= {word: float(value) for word, value in _TABLES.mapping("numerals").items()}
 _ONE_WORD = {text: name for name, texts in _phrases("phrases").items() for text in texts}
 _PHRASE = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, _ONE_WORD), key=len)[::-1])})\b")
 # Each decisive word is a bit, and each row of the table a mask.

@@ -9,7 +9,6 @@ from .word_tables import WordTables
 
 _TABLES = WordTables(__file__)
 _MULTIPLES = {name: Fraction(value) for name, value in _TABLES.mapping("multiples").items()}
-_PARTS_ALONE = {name: int(value) for name, value in _TABLES.mapping("parts").items()}
 
 
 def _numbered(table: str, first: int, step: int = 1) -> dict[str, int]:
@@ -18,8 +17,10 @@ def _numbered(table: str, first: int, step: int = 1) -> dict[str, int]:
 
 CARDINALS = {**_numbered("small", 0), **_numbered("tens", 20, 10)}
 _LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_PARTS = {**_PARTS_ALONE, "half": 2, "halves": 2, "quarter": 4}
 _ORDINALS = _numbered("ordinals", 1)
+_PARTS_ALONE = {name: value for name, value in _ORDINALS.items() if value > 2}
+_PARTS_ALONE |= {name: int(value) for name, value in _TABLES.mapping("parts").items()}
+_PARTS = {**_PARTS_ALONE, "half": 2, "halves": 2, "quarter": 4}
 _ORDINAL = re.compile(
     r"([0-9]{1,9}) ?\^?\{?(st|nd|rd|th)\}?|"
     rf"(?:({'|'.join(_numbered('tens', 0))})[- ])?({'|'.join(_ORDINALS)})"

@@ -50,7 +50,7 @@ class Gsm8kRewardFunction(MathRewardFunction):
     makes $18 a day", not "more than 18", "18 or nine"). A number that is denied, asked about, part
     of a calculation, or retracted directly afterwards is not stated; a remark that ends in the same
     number confirms it. A truncated tag is read. The text ends at an end token such as `<|im_end|>`,
-    and at the next question of its own ("Question: ...").
+    and at the next question that the model adds ("Question: ...").
 
     Format: 1.0 if the convention is followed, 0.4 for a tag that is damaged or not the only one,
     0.0 otherwise.

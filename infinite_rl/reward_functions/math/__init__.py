@@ -26,7 +26,7 @@ How two texts become a verdict:
                      at the deadline
 
     equivalence.py   two forms, compared kind by kind
-    exact.py         expressions by arithmetic and polynomials
+    exact.py         expressions by arithmetic and polynomials; factored forms
     numeric.py       expressions by values at 50 digits and more, if these do not decide
 
     verify.py        the steps in turn, for one pair or for many

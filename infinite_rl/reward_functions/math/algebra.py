@@ -1,9 +1,8 @@
 """Integrals, sums, limits and derivatives in an answer, replaced by their closed forms.
 
-sympy works them out in worker processes (`solver`).
-Nothing here blocks beyond the deadline: workers start in the background on first need, and another
-one where none has been free for a while, at most one for each processor core. What they found is
-kept.
+sympy works them out in worker processes (`solver`). Nothing here blocks beyond the deadline:
+workers start in the background on first need, and another one if none has been free for a while, at
+most one for each processor core. Their closed forms are kept.
 """
 
 import atexit
@@ -182,7 +181,7 @@ class _Solvers:
         except NoWorkers as fault:
             missing = str(fault)
         except WorkerGone:
-            worker = None  # whoever waits starts another one
+            worker = None  # a waiting thread starts another one
         with self._change:
             self._starting -= 1
             self._missing = missing

@@ -4,17 +4,15 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from itertools import permutations
-from math import isqrt
 
 from . import normal_form, units
 from .bounds import MAX_MEMBERS, MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
 from .exact import NotPolynomial, Quotients, rational
 from .parse import parse
-from .preprocess import DENIALS
 from .regions import approximate_value, canonical, pieces, stretches
 from .structures import is_linear
-from .text_answers import plain_text
-from .tokens import GREEK, VOCABULARY
+from .text_answers import same_name, same_text
+from .tokens import GREEK
 from .tree import EXPRESSIONS, ONE, REALS, WHOLE, Node, constant, number, show, symbol
 
 # The order in which a pair is put before it is judged: so the verdict cannot depend on its order.
@@ -22,9 +20,6 @@ _KINDS = ["claim", "choice", "named", "antiderivative", "equation", "inequality"
 _KINDS += ["quantity", "text", "ratio", "congruence", "piecewise", "region", "interval"]
 _KINDS += ["tuple", "list", "set", "matrix"]
 _RANK = {op: rank for rank, op in enumerate(_KINDS)}
-
-_STATEMENT = re.compile(r"(?:[a-z]+ ){1,3}?(?:is|are|will be) ([a-z][a-z -]*)")
-_OPEN_WORDS = DENIALS | VOCABULARY.words("open words")
 
 _DEGREES, _RADIANS = (("angle", 1),), (("radian", 1),)
 
@@ -324,95 +319,16 @@ def _in_base_units(value: Node, unit: units.Unit) -> Node:
 def _text(first: Node, second: Node, budget: Budget) -> str:
     words = str(first.value)
     if second.op == "text":
-        others = str(second.value)
-        same = words == others or not _unhyphened(words).isdisjoint(_unhyphened(others))
-        same = same or _of_a_kind(words, others) or _of_a_kind(others, words)
-        same = same or _stems(words) == _stems(others)
-        statements = [(each, others) for each in _stated(words)] + [
-            (e, words) for e in _stated(others)
-        ]
-        stated = any(one == other or _of_a_kind(one, other) for one, other in statements)
-        return "" if same or stated else "the texts differ"
+        return "" if same_text(words, str(second.value)) else "the texts differ"
     if second.op in ("sym", "const"):
         return "" if words == str(second.value).casefold() else "the texts differ"
     letters = [str(arg.value) for arg in second.args] if second.op == "list" else []
     if letters and all(len(each) == 1 and each.isupper() for each in letters):
         return "" if sorted(words) == sorted("".join(letters).casefold()) else "the choices differ"
     if second.is_expression and words.isalpha() and len(words) <= 3:  # "xy" is also x times y
-        factors_ = [constant(letter) if letter in "ei" else symbol(letter) for letter in words]
-        return difference(Node("mul", tuple(factors_)), second, budget)
+        names = [constant(letter) if letter in "ei" else symbol(letter) for letter in words]
+        return difference(Node("mul", tuple(names)), second, budget)
     return _other_kind(first, second)
-
-
-def _stated(words: str) -> tuple[str, ...]:
-    """The predicate of a plain sentence: `isosceles` of `triangle is isosceles`."""
-    sentence = _STATEMENT.fullmatch(words)
-    if sentence is None or not _OPEN_WORDS.isdisjoint(words.split()):
-        return ()
-    return (plain_text(sentence[1]),)
-
-
-def _of_a_kind(words: str, others: str) -> bool:
-    """Whether a text only adds what it speaks of: `odd function` is `odd`."""
-    rest = words.removeprefix(others) if words.startswith((f"{others} ", f"{others},")) else ""
-    subject, _, verb = words.rpartition(" ")
-    says = verb == others and verb in ("converges", "diverges") and subject in _OF_VERBS
-    return rest.strip() in _SORTS or says or (others in ("yes", "no") and rest.startswith(","))
-
-
-_SORTS = VOCABULARY.words("sorts")
-_OF_VERBS = VOCABULARY.words("series")
-
-
-def _stems(words: str) -> list[str] | str:
-    """The stems of a few words, in any order: `convergent series`, `series converges`."""
-    each = words.split()
-    if not 2 <= len(each) <= 3 or not _OPEN_WORDS.isdisjoint(each):
-        return words
-    return sorted(_ENDING.sub("", word) for word in each)
-
-
-_ENDING = re.compile(r"(?<=\w{6})(?:ally|al|ly|ences?|ent|es?|s|ing|ed)$")
-
-
-def _unhyphened(words: str) -> frozenset[str]:
-    """Words written apart and together: `north-east` is `northeast`, and is `north east`."""
-    return frozenset([words.replace("-", ""), words.replace("-", " ")])
-
-
-def half_factored(first: Node, second: Node, budget: Budget) -> bool:
-    """Whether of two equal products one has fewer factors: `(x^2 - 4)(x^2 + 4)`, `2^3 5 9`.
-
-    The task that has such an answer is to factor. A number or a sum is no product.
-    """
-    sides = [factors(n.args[0] if n.op == "named" else n, budget) for n in (first, second)]
-    if any(side is None or len(side) < 2 for side in sides):
-        return False
-    one, other = (side or [] for side in sides)
-    if any(factor.symbols for factor in one):
-        counts = [sum(bool(factor.symbols) for factor in side) for side in (one, other)]
-        return counts[0] != counts[1] and min(counts) > 1
-    prime = [all(_is_prime(int(str(factor.value))) for factor in side) for side in (one, other)]
-    return prime[0] != prime[1]
-
-
-def factors(node: Node, budget: Budget) -> list[Node] | None:
-    """The factors of a product of whole numbers and polynomials, None for other expressions."""
-    if node.op == "mul":
-        parts = [factors(arg, budget) for arg in node.args]
-        return None if None in parts else [factor for part in parts if part for factor in part]
-    power = rational(node.args[1], budget) if node.op == "pow" else Fraction(1)
-    base = node.args[0] if node.op == "pow" else node
-    whole = base.op == "num" and isinstance(base.value, Fraction) and base.value.denominator == 1
-    plain = whole or (base.symbols and base.op in ("sym", "add") and not base.holds("div"))
-    if power is None or power.denominator > 1 or not 0 < power < 100 or not plain:
-        return None
-    kinds = ("fn", "const", "fact", "binom")
-    return None if any(map(base.holds, kinds)) else [base] * int(power)
-
-
-def _is_prime(value: int) -> bool:
-    return 1 < value < 10**9 and all(value % n for n in range(2, min(value, isqrt(value) + 1)))
 
 
 # -- collections ----------------------------------------------------------------------------------
@@ -536,9 +452,9 @@ def _vectors(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> s
         origin = dict.fromkeys(own, number(0))
         at = [origin, *({**origin, name: ONE} for name in own)]
         points = [[rational(e.substituted(there), budget) for e in side] for there in at]
-        if any(value is None for point in points for value in point):
+        exact = [[value for value in point if value is not None] for point in points]
+        if exact != points:
             return reason
-        exact = [[Fraction(value or 0) for value in point] for point in points]
         starts.append(exact[0])
         ways.append([[a - b for a, b in zip(p, exact[0], strict=True)] for p in exact[1:]])
     gap = [a - b for a, b in zip(*starts, strict=True)]
@@ -574,7 +490,7 @@ def _by_names(first: Node, second: Node, budget: Budget) -> str:
     names, others = (str(node.value).split(",") for node in (first, second))
     if len(names) != len(others):
         return _other_length(names, others)
-    partners = [[n for n, other in enumerate(others) if _alike(name, other)] for name in names]
+    partners = [[n for n, other in enumerate(others) if same_name(name, other)] for name in names]
     left = [n for n in range(len(others)) if [n] not in partners]
     if sum(len(each) == 1 for each in partners) + len(left) != len(others) or len(left) > 1:
         return "the names differ"
@@ -584,21 +500,6 @@ def _by_names(first: Node, second: Node, budget: Budget) -> str:
     if len(names) == len(left) or len(set(order)) < len(order) or any(len(n) < 4 for n in unlike):
         return "the names differ"
     return _ordered(first.args, [second.args[n] for n in order], budget)
-
-
-def _alike(name: str, other: str) -> bool:
-    """Whether two names may be of one value: `E[X]` and `mean`, `V` and `volume`."""
-    sides = []
-    for each in (name, other):
-        words = re.findall("[a-z]+", re.split(r"[\[(_]", each)[0].casefold())
-        sides.append({_SYNONYMS.get(word, word) for word in words} - _VAGUE or set(words))
-    one, two = sorted(sides, key=lambda words: len("".join(words)))
-    letter = "".join(one)
-    initial = len(letter) == 1 and any(word.startswith(letter) for word in two)
-    return initial or one <= two or two <= one
-
-
-_SYNONYMS, _VAGUE = VOCABULARY.mapping("synonyms"), VOCABULARY.words("vague")
 
 
 def _list(first: Node, second: Node, budget: Budget) -> str:

@@ -1,4 +1,4 @@
-"""Exact values: rational constants, and quotients of polynomials in several variables."""
+"""Exact values: rational constants, quotients of polynomials in several variables, factors."""
 
 import math
 from collections.abc import Callable
@@ -288,3 +288,40 @@ class Quotients:
         if len(kept) > MAX_TERMS or any(bits(factor) > MAX_EXACT_BITS for factor in kept.values()):
             raise NotPolynomial
         return kept
+
+
+# -- factored forms -------------------------------------------------------------------------------
+
+
+def half_factored(first: Node, second: Node, budget: Budget) -> bool:
+    """Whether of two equal products one has fewer factors: `(x^2 - 4)(x^2 + 4)`, `2^3 5 9`.
+
+    The task that has such an answer is to factor. A number or a sum is no product.
+    """
+    one, other = (factors(n.args[0] if n.op == "named" else n, budget) for n in (first, second))
+    if min(len(one), len(other)) < 2:
+        return False
+    if any(factor.symbols for factor in (*one, *other)):
+        counts = [sum(bool(factor.symbols) for factor in side) for side in (one, other)]
+        return counts[0] != counts[1] and min(counts) > 1
+    prime = [all(_is_prime(int(str(factor.value))) for factor in side) for side in (one, other)]
+    return prime[0] != prime[1]
+
+
+def factors(node: Node, budget: Budget) -> list[Node]:
+    """The factors of a product of whole numbers and polynomials; none of other expressions."""
+    if node.op == "mul":
+        parts = [factors(arg, budget) for arg in node.args]
+        return [factor for part in parts for factor in part] if all(parts) else []
+    power = rational(node.args[1], budget) if node.op == "pow" else Fraction(1)
+    base = node.args[0] if node.op == "pow" else node
+    whole = base.op == "num" and isinstance(base.value, Fraction) and base.value.denominator == 1
+    plain = whole or (base.symbols and base.op in ("sym", "add") and not base.holds("div"))
+    if power is None or power.denominator > 1 or not 0 < power < 100 or not plain:
+        return []
+    kinds = ("fn", "const", "fact", "binom")
+    return [] if any(map(base.holds, kinds)) else [base] * int(power)
+
+
+def _is_prime(value: int) -> bool:
+    return 1 < value < 10**9 and all(value % n for n in range(2, math.isqrt(value) + 1))

@@ -116,7 +116,7 @@ def candidates(text: str, sources: Iterable[Source], tag: str) -> list[Candidate
     """The answers in the first of the sources that offers some; the last one counts.
 
     A box is that of `find_box`, and what a marker states is one answer. The text ends at the next
-    question of its own behind the first answer, and `<<9*2=18>>` is left out.
+    question that the model adds behind the first answer, and `<<9*2=18>>` is left out.
     """
     if len(text) > MAX_TEXT:
         raise Unparsed(f"a text of more than {MAX_TEXT} characters")
@@ -313,14 +313,14 @@ def _with_joined(text: str, start: int, last: str) -> tuple[int, str]:
             labelled = len(parts) > 1 and not any(map(_LETTER_END.search, parts))
             labels = zip("abcdefghijklmnopqrstuvwxyz", parts[::-1], strict=False)
             return stop, " ".join(f"({n}) {part}" for n, part in labels) if labelled else answer
-        parts = [*parts, content] if joined.part and parts and joined.lettered else []
+        parts = [*parts, content] if parts and joined.lettered else []
         if joined.repeats and (content == last or _same_number(content, last)):
             continue
         if not joined.sign:
             raise Unparsed("several boxes in a row")
         name = _name_before(text, start)
         if joined.name and not name and not joined.part and joined.sign in (",", ";"):
-            return stop, answer  # "We get \\boxed{3}, x = \\boxed{4}": a statement of its own
+            return stop, answer  # "We get \\boxed{3}, x = \\boxed{4}": another statement
         if name and joined.name:
             answer = answer if answer.startswith(joined.name) else joined.name + answer
             content = name + content
@@ -386,9 +386,9 @@ def closing_brace(text: str, opening: int) -> int:
 class Joint(NamedTuple):
     """Of two boxes: the sign between them in a list, and the second one's name, `x = ` or "".
 
-    The sign is "" if nothing separates them. The second is an answer of its own, even if it is
-    the same, where it is of another `part`, which is `lettered` in "(b)". It may repeat the first
-    if no word or mark joins them.
+    The sign is "" if nothing separates them. The second is a separate answer, even if equal, if it
+    is of another `part`, which is `lettered` in "(b)". It may repeat the first if no word or mark
+    joins them.
     """
 
     sign: str
@@ -499,10 +499,11 @@ def _conclusion(text: str) -> str | None:
         return bold[1]
     claim = _ENDING.split(last, maxsplit=1)[0]  # without ", attained at $x = 1$"
     formula = _LAST_FORMULA.fullmatch(claim) if len(last) < _LONGEST_SENTENCE else None
-    before = formula["before"] if formula else "="
-    if formula and "=" in formula[0] and "=" not in before and (starts or before.strip()):
-        tried = _DOUBTFUL.search(Tokens.of(before).seen().kinds) or fault_before(before)
-        return None if tried or _CHECK.search(before) else formula["formula"]
+    if formula and "=" in formula[0]:
+        before = formula["before"]
+        if "=" not in before and (starts or before.strip()):
+            tried = _DOUBTFUL.search(Tokens.of(before).seen().kinds) or fault_before(before)
+            return None if tried or _CHECK.search(before) else formula["formula"]
     trailing = _TRAILING.fullmatch(last)
     if trailing:
         return trailing["answer"]

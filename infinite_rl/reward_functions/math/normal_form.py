@@ -377,9 +377,7 @@ def _list(node: Node) -> Node:
     if limits:  # "x = cos t, y = sin t, 0 <= t <= 2 pi"; of a real parameter nothing is said
         stated = [_joined([member for member in members if member not in limits], node)]
         members = stated + [limit for limit in limits if limit.args != REALS.args]
-        if len(members) == 1:
-            return members[0]
-        return Node("list", tuple(members), ",")
+        return members[0] if len(members) == 1 else Node("list", tuple(members), ",")
     return _joined(members, node)
 
 

@@ -72,7 +72,7 @@ class _Precision:
         return cached
 
 
-_local = threading.local()  # a thread has contexts of its own: mpmath lets none be shared
+_local = threading.local()  # each thread has separate contexts: mpmath lets none be shared
 
 
 def _precision(digits: int) -> _Precision:

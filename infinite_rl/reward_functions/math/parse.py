@@ -179,10 +179,9 @@ class Parser(Cursor):
                     raise Unparsed("two signs of the kind plus-minus")
                 either = sign
         term = self.product()
-        if minus and not either and term.op in ("matrix", "tuple"):
-            return product_of([number(-1), term])
-        if either and term.op in ("matrix", "tuple"):
-            return Node("list", (term, product_of([number(-1), term])), ",")
+        if (minus or either) and term.op in ("matrix", "tuple"):
+            opposite = product_of([number(-1), term])
+            return Node("list", (term, opposite), ",") if either else opposite
         if (minus or either) and term.op not in ("quantity", "base") and not term.is_expression:
             raise Unparsed("a sign before something that is no number")
         term = -term if minus else term
@@ -237,7 +236,7 @@ class Parser(Cursor):
                 return product_of(factors)
 
     def signed_factor(self) -> Node:
-        """A factor behind a sign of multiplication, which may have a sign of its own."""
+        """A factor behind a sign of multiplication, which may have a sign, too."""
         minus = False
         while self.at("-", "+"):
             minus ^= self.take().text == "-"
@@ -279,7 +278,7 @@ class Parser(Cursor):
         return False
 
     def multiplies(self, last: Node) -> bool:
-        """Whether a numeral goes on with a product: `2!3!`, `n 2^n`, `n2^{n-1}`, not `x1^2`."""
+        """Whether a numeral continues with a product: `2!3!`, `n 2^n`, `n2^{n-1}`, not `x1^2`."""
         if last.op == "fact":
             return True
         if last.op in ("num", "quantity") or self.peek(1).text != "^":

@@ -24,6 +24,7 @@ _PART, _ROMAN = _TABLES.pattern("part"), ("i", "ii", "iii", "iv", "v")
 _ALIGNED, _ALIGNED_BREAK = _TABLES.pattern("aligned"), _TABLES.pattern("aligned break")
 # In the name of a value these deny it or leave it open: `not x = 5`.
 DENIALS = _TABLES.words("denials")
+_NO_LABELS = FUNCTIONS | GREEK | DENIALS | CARDINALS.keys()
 
 
 def spelled_out(text: str) -> str:
@@ -71,7 +72,7 @@ def _without_labels(text: str) -> str:
     if not in_order or len(parts) < 2 or not all(parts):
         return text
     if any("=" in part for part in parts):
-        return ", ".join(parts)  # they have names of their own
+        return ", ".join(parts)  # they have names
     named = zip(labels, parts, strict=True)
     return ", ".join(f"\\text{{part {label}}} = {part}" for label, part in named)
 
@@ -87,12 +88,9 @@ def _labelled(text: str) -> str:
         return text
     parts: list[str] = []
     for match in filter(None, values):
-        label, value = (
-            " ".join(match["label"].split()).casefold(),
-            _PLACE.sub("", match["value"]).rstrip(),
-        )
-        vocabulary = FUNCTIONS | GREEK | DENIALS | CARDINALS.keys()
-        if not vocabulary.isdisjoint(label.split()) or is_unit(label):
+        words, value = match["label"].casefold().split(), _PLACE.sub("", match["value"]).rstrip()
+        label = " ".join(words)
+        if not _NO_LABELS.isdisjoint(words) or is_unit(label):
             return text
         parts.append(value if _RELATION.match(value) else f"\\text{{{label}}} = {value}")
     return ", ".join(parts)
@@ -108,10 +106,9 @@ def _with_its_name(text: str) -> str:
     words = subject.casefold().split()
     if len(words) == 1 and (words[0] in GREEK or words[0] in FUNCTIONS):
         return text
-    if sentence["named"] is not None:
+    equations = sentence["colon"] and "=" in value  # "Solutions: x = 1 or x = 2"
+    if sentence["named"] is not None or equations:
         return value if DENIALS.isdisjoint(words) else text
-    if sentence["colon"] and "=" in value:
-        return value if DENIALS.isdisjoint(words) else text  # "Solutions: x = 1 or x = 2"
     letter = _VALUE_OF.fullmatch(subject) if not sentence["colon"] else None
     if letter:
         return f"{letter[1]} = {value}"

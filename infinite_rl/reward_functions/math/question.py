@@ -1,9 +1,10 @@
-"""What a question asks of the form of its answer, where the gold does not show it."""
+"""What a question asks of the form of its answer, if the gold does not show it."""
 
 from ...parsing.word_tables import WordTables
 from . import units
 from .bounds import Budget
-from .equivalence import difference, factors
+from .equivalence import difference
+from .exact import factors
 from .tree import Node
 
 _TABLES = WordTables(__file__)
@@ -11,10 +12,9 @@ _ORDER, _UNIT, _FACTOR = map(_TABLES.pattern, ("order", "unit", "factor"))
 
 
 def unasked(question: str, prediction: Node, gold: Node, budget: Budget) -> str:
-    """Why an answer that equals the gold is none to the question; "" if it is one.
+    """Why an answer that equals the gold is not in the form that is asked for; "" if it is.
 
-    A list is in the order that is asked, a unit the one that is asked where the gold has none, and
-    what is to be factored no sum.
+    A list must have its order, a number its unit if the gold has none, and a product its factors.
     """
     if prediction.op == gold.op == "list" and _ORDER.search(question):
         pairs = zip(prediction.args, gold.args, strict=False)
@@ -25,7 +25,6 @@ def unasked(question: str, prediction: Node, gold: Node, budget: Budget) -> str:
         wanted = measures[-1] if measures else None
         if wanted is not None and wanted.dimension == prediction.unit.dimension:
             return "" if wanted.factor == prediction.unit.factor else f"not in {wanted.name}"
-    whole = factors(gold, budget)
-    if whole and len(whole) > 1 and _FACTOR.search(question):
-        return "" if len(factors(prediction, budget) or ()) > 1 else "it is not factored"
+    if len(factors(gold, budget)) > 1 and _FACTOR.search(question):
+        return "" if len(factors(prediction, budget)) > 1 else "it is not factored"
     return ""

@@ -46,11 +46,12 @@ class MathRewardFunction(RewardFunction):
 
     `decimals="gold"` accepts what rounds to a reference with a decimal point, as `verify` does.
 
-    `judge` is a model, as a provider or as a function from a prompt to a reply, that is asked where
-    the rules find a difference or cannot read a side, and two plain numbers are not all there is.
-    It must refuse the canaries of `judge.py` first. `details["decided_by"]` is "rules" or "judge".
-    If the judge gives no verdict the completion is "unscored". The `question` is
-    the row's prompt; the order, unit and factored form that it asks for count (see `verify`).
+    `judge` is a model, as a provider or as a function from a prompt to a reply. It is asked if the
+    rules find a difference or cannot read a side, unless both sides are plain numbers. It must
+    refuse the canaries of `judge.py` first. `details["decided_by"]` is "rules" or "judge". If the
+    judge gives no verdict the completion is "unscored".
+
+    The row's prompt is the `question` of `verify`.
     """
 
     version = "6"

@@ -1,6 +1,6 @@
 """The closed form of an integral, a sum, a product, a limit or a derivative, by sympy.
 
-This runs in a worker process, and there in a fork of its own for each question: what hangs or
+This runs in a worker process, and there in a separate fork for each question: what hangs or
 swells is killed alone, and the next question finds sympy loaded. sympy is given trees that are
 built here by its constructors, never text. What it answers is checked against numerical values
 before it is believed, and goes back as a tree of ours.
@@ -97,7 +97,7 @@ def _limit_process(timeout: float) -> None:
     import resource  # Unix only, as is fork
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # GMP says there that it dies for want of memory
-    # Where the worker itself is killed, nobody is left to end this process.
+    # If the worker itself is killed, no process is left to end this one.
     seconds = int(timeout) + 2
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     try:

@@ -14,7 +14,7 @@ from ...parsing.word_tables import WordTables
 
 TABLES = WordTables(__file__)
 _ENDED = TABLES.pattern("ended")
-# A base model continues with an exercise of its own.
+# A base model continues with another exercise.
 NEXT_QUESTION = re.compile(r"^(?:Q|Question|Problem)[ \t]{0,3}\d{0,6}[ \t]{0,3}[:.]", re.MULTILINE)
 _TOKEN = TABLES.pattern("token")
 _NUMERAL = TABLES.pattern("numeral")
@@ -180,7 +180,7 @@ def until_end_token(text: str) -> str:
 
 
 def until_next_question(text: str, start: int = 0) -> str:
-    """Cut a text at the first question of its own after `start`."""
+    """Cut a text at the first question that the model adds after `start`."""
     question = NEXT_QUESTION.search(text, start)
     return text[: question.start()] if question else text
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ...parsing.number_words import normalized_ordinal, number_in_words
 from ...parsing.word_tables import WordTables
 from . import units
+from .preprocess import DENIALS
 from .tree import REALS, Node, number
 
 _TABLES = WordTables(__file__)
@@ -182,7 +183,7 @@ _LONGEST = 40  # characters of a date or a time
 
 
 def moment(text: str) -> Node | None:
-    """A date or a time of day as a node of its own; None for other texts.
+    """A date or a time of day as a separate node; None for other texts.
 
     A `date` has the value `2020-03-05`, with dashes for what is not said; a `clock` has the minutes
     after midnight, and, where it could be one, the ratio that `2:30` also is.
@@ -239,3 +240,62 @@ def _date(text: str) -> Node | None:
         unchecked = f" {weekday[1].casefold()}" if weekday and not year else ""
         return Node("date", (), f"{year or '-'}-{month:02}-{date.day if day else '-'}{unchecked}")
     return None
+
+
+# -- whether two texts say the same ---------------------------------------------------------------
+
+_STATEMENT = re.compile(r"(?:[a-z]+ ){1,3}?(?:is|are|will be) ([a-z][a-z -]*)")
+_STEM_ENDING = re.compile(r"(?<=\w{6})(?:ally|al|ly|ences?|ent|es?|s|ing|ed)$")
+_OPEN_WORDS = DENIALS | _TABLES.words("open words")
+_SORTS, _OF_VERBS = _TABLES.words("sorts"), _TABLES.words("series")
+_SYNONYMS, _VAGUE = _TABLES.mapping("synonyms"), _TABLES.words("vague")
+
+
+def same_text(words: str, others: str) -> bool:
+    """Whether two plain texts say the same: `north-east`, `northeast`; `sum is even`, `even`."""
+    if not _unhyphened(words).isdisjoint(_unhyphened(others)) or _stems(words) == _stems(others):
+        return True
+    return any(
+        text == other or _of_a_kind(text, other)
+        for one, other in ((words, others), (others, words))
+        for text in (one, *_stated(one))
+    )
+
+
+def _unhyphened(words: str) -> frozenset[str]:
+    """Words written apart and together: `north-east` is `northeast`, and is `north east`."""
+    return frozenset([words.replace("-", ""), words.replace("-", " ")])
+
+
+def _stems(words: str) -> list[str] | str:
+    """The stems of a few words, in any order: `convergent series`, `series converges`."""
+    each = words.split()
+    if not 2 <= len(each) <= 3 or not _OPEN_WORDS.isdisjoint(each):
+        return words
+    return sorted(_STEM_ENDING.sub("", word) for word in each)
+
+
+def _of_a_kind(words: str, others: str) -> bool:
+    """Whether a text only adds what it speaks of: `odd function` is `odd`."""
+    rest = words.removeprefix(others) if words.startswith((f"{others} ", f"{others},")) else ""
+    subject, _, verb = words.rpartition(" ")
+    says = verb == others and verb in ("converges", "diverges") and subject in _OF_VERBS
+    return rest.strip() in _SORTS or says or (others in ("yes", "no") and rest.startswith(","))
+
+
+def _stated(words: str) -> tuple[str, ...]:
+    """The predicate of a plain sentence: `isosceles` of `triangle is isosceles`."""
+    sentence = _STATEMENT.fullmatch(words)
+    return (plain_text(sentence[1]),) if sentence and _OPEN_WORDS.isdisjoint(words.split()) else ()
+
+
+def same_name(name: str, other: str) -> bool:
+    """Whether two names may be of one value: `E[X]` and `mean`, `V` and `volume`."""
+    sides = []
+    for each in (name, other):
+        words = re.findall("[a-z]+", re.split(r"[\[(_]", each)[0].casefold())
+        sides.append({_SYNONYMS.get(word, word) for word in words} - _VAGUE or set(words))
+    one, two = sorted(sides, key=lambda words: len("".join(words)))
+    letter = "".join(one)
+    initial = len(letter) == 1 and any(word.startswith(letter) for word in two)
+    return initial or one <= two or two <= one

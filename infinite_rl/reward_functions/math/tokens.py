@@ -218,7 +218,7 @@ class _Lexer:
             raise Unparsed(f"the command \\{name[:20]} is not one that is read")
 
     def arrow(self, kind: str, content: str) -> None:
-        """`\\vec{v}` is v and `\\hat{\\imath}` is i; `\\vec{AB}` has a name of its own."""
+        """`\\vec{v}` is v and `\\hat{\\imath}` is i; `\\vec{AB}` is another name."""
         match = _UNDER_ARROW.fullmatch(content)
         if match is None:
             raise Unparsed(f"a {kind} over more than a name")

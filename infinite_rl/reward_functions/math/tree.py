@@ -26,7 +26,7 @@ Structures that the parser builds:
     order             numbers that are compared: "< <". `canonicalize` leaves none
     rel               sides; the relations between them: "<= <"
     ratio congruence  parts; remainder and modulus
-    base              a numeral with its base: a number, written in a way of its own
+    base              a numeral with its base: a number in another notation
     quantity          a number with its `unit`
     text              words
 
@@ -53,7 +53,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
-from .bounds import Unparsed, bits
+from .bounds import MAX_SERIES, OverBudget, Unparsed, bits
 from .units import Unit
 
 _NO_NAMES: frozenset[str] = frozenset()
@@ -138,7 +138,7 @@ MINUS_INFINITY = Node("neg", (INFINITY,))
 REALS = Node("region", (Node("interval", (MINUS_INFINITY, INFINITY), "()"),))
 ONE = Node("num", (), Fraction(1))
 WHOLE = "\u2208Z"  # ends the name of a parameter that is whole
-_MOST_ENTRIES = 200  # times which two matrices are multiplied
+_MOST_ENTRIES = 200  # products of entries in the product of two matrices
 _MOST_BITS = 2_000  # that are shown: Python refuses to print integers of more than 4,300 digits
 
 
@@ -192,6 +192,8 @@ def _of_matrices(factors: list[Node]) -> Node:
             )
             for row in first
         ]
+        if sum(entry.size for row in first for entry in row) > MAX_SERIES:
+            raise OverBudget("a product of matrices of too many terms")
     return Node("matrix", tuple(Node("row", row) for row in first))
 
 

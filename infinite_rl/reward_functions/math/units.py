@@ -1,4 +1,4 @@
-"""Units: a factor and a dimension for the common ones, a dimension of its own for other words."""
+"""Units: a factor and a dimension for the common ones, a separate dimension for each other word."""
 
 import re
 from collections.abc import Iterator, Mapping

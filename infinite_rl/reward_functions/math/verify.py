@@ -11,7 +11,8 @@ from typing import Literal
 
 from .bounds import Budget, NotReady, OutOfTime, OverBudget, Unavailable, Undefined, Unparsed
 from .canonicalize import canonicalize
-from .equivalence import difference, half_factored
+from .equivalence import difference
+from .exact import half_factored
 from .extract import Convention, answer_text
 from .normal_form import read
 from .regions import approximate_value
@@ -70,8 +71,8 @@ def verify(
     process, is not counted. Nothing is raised, whatever the texts hold.
 
     With `decimals="gold"` a number that rounds to a gold with a decimal point is equal, and the
-    reason says so: 3.14159 to 3.14. Of a `question` the order, the unit and the factored form count
-    that it asks for.
+    reason says so: 3.14159 to 3.14. With a `question`, the answer must have the order, the unit and
+    the factored form that it asks for.
     """
     verdict = _judged(prediction, gold, timeout, extract, decimals, question)
     if verdict.status != "timeout" or not verdict.missing:
