@@ -179,9 +179,9 @@ def read_rows(
 def read_rows_from(
     path: Path, columns: Sequence[str], later: Later, start: int
 ) -> Iterator[tuple[dict[str, str], int]]:
-    """Yield the whole rows behind the offset `start`, each with the offset of its end.
+    """Yield the whole rows after the offset `start`, each with the offset of its end.
 
-    `start` is 0 or such an offset. Raises StoreError as `read_rows`.
+    `start` is 0 or the offset of a row's end. Raises StoreError as `read_rows`.
     """
     rows = _scan(path, columns, later, start)
     header, _ = next(rows, ([], 0))
