@@ -8,12 +8,14 @@ user's or the provider's:
      |    +-- UnknownName         no such task, language, provider or reward; names the known ones
      |    +-- NoColumn            a row lacks a column; names those that it has
      +-- StoreError               a file in the output folder is foreign, locked or not writable
+     |    +-- DiskFull            there is no space for it
      |    +-- Damaged             what was published has another content now: no retry can help
      +-- RuntimeMissing           a .wasm runtime is absent or not the one that was built
      |    +-- ExtraMissing        an optional runtime is not installed
      +-- SandboxError             the sandbox itself broke; a guest's failure is an Execution
      +-- JudgingUnavailable       a server of rewards gave no answer: nothing is known of the rows
      +-- LaunchError              the cloud, or a program that builds for it, did not do its part
+     +-- RunDied                  a part of a training run died that the run cannot replace
      +-- ProviderError            the provider did not answer with a completion
           +-- ProviderUnavailable passing trouble (429, 5xx, network): the call may be repeated
           |    +-- Stopped        the caller's own signal ended the wait for an answer
@@ -23,7 +25,9 @@ user's or the provider's:
 Exceptions of other libraries are turned into these once, at the edge that meets them.
 """
 
+import errno
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -117,13 +121,37 @@ class StoreError(InfiniteRLError):
     """A file in the output folder is foreign, damaged, locked or not writable."""
 
 
+class DiskFull(StoreError):
+    """There is no space on the disk."""
+
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+_FULL = os.strerror(errno.ENOSPC)
+
+
+def store_error(what: str, error: BaseException) -> StoreError:
+    """The StoreError "`what`: REASON" for another error: `DiskFull` if the disk is full.
+
+    Libraries hide the system's error behind another one (torch), or have its text alone
+    (safetensors, tokenizers).
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if getattr(cause, "errno", None) in _NO_SPACE or _FULL in str(cause):
+            return DiskFull(f"{what}: {getattr(cause, 'strerror', None) or _FULL}")
+        cause = cause.__cause__ or cause.__context__
+    system = error.strerror if isinstance(error, OSError) else None
+    lines = str(error).splitlines() or [type(error).__name__]
+    return StoreError(f"{what}: {system or lines[0]}")
+
+
 @contextmanager
 def store_errors(what: str) -> Iterator[None]:
-    """Raise StoreError "`what`: REASON" for an OSError in the block."""
+    """Raise the `store_error` "`what`: REASON" for an OSError in the block."""
     try:
         yield
     except OSError as error:
-        raise StoreError(f"{what}: {error.strerror or error}") from None
+        raise store_error(what, error) from None
 
 
 class Damaged(StoreError):

@@ -15,6 +15,7 @@ from .terminal import (
     DONE,
     INTERRUPTED,
     Emit,
+    aligned,
     counting,
     hide_hugging_face_progress,
     plain,
@@ -109,11 +110,6 @@ class Evaluate(Verb, EvaluationConfig):
 def _report(emit: Emit, config: EvaluationConfig, scores: Mapping[str, Score]) -> None:
     from ..evaluation.summary import MARKDOWN, notes, table
 
-    rows = table(scores)
-    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-    lines = [*map(plain, [*lines, *notes(scores, config.convention)])]
-    emit({"scores": scores, "out": config.out}, *lines, f"in {config.out}/{MARKDOWN}")
+    lines = [*aligned(table(scores)), *notes(scores, config.convention)]
+    values = {"scores": scores, "out": config.out}
+    emit(values, *map(plain, lines), f"in {config.out}/{MARKDOWN}")

@@ -219,6 +219,12 @@ def counted(items: Iterable[T], count: Callable[[int], None]) -> Iterator[T]:
         yield item
 
 
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table whose rows have a cell for each column."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
 @contextmanager
 def until_signal() -> Iterator[None]:
     """Let Ctrl-C or SIGTERM end the block, and not the process: for servers.
@@ -237,9 +243,9 @@ def until_signal() -> Iterator[None]:
 def stop_on_signals(
     *signals: signal.Signals, what: str = "calls under way are waited for and kept"
 ) -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C or SIGTERM sets; the second interrupts at once.
+    """An event that the first of the signals sets; the second interrupts at once.
 
-    `signals` may be one of both alone; `what` says what is done before the end.
+    `signals` are Ctrl-C and SIGTERM by default; `what` says what is done before the end.
     """
     stop = threading.Event()
 

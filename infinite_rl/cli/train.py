@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import signal
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from ..config import FilePath, ranged
 from ..errors import Stopped, UsageError, import_extra
@@ -19,6 +18,7 @@ from .terminal import (
     DONE,
     INTERRUPTED,
     Emit,
+    aligned,
     hide_hugging_face_progress,
     one_line,
     plain,
@@ -34,7 +34,7 @@ class _Train(Verb, TrainingConfig):
     """resume  the folder of a run to resume, which was begun with the same settings"""
 
     config_file = "config"
-    hidden: ClassVar[Sequence[str]] = ("algorithm",)
+    hidden = ("algorithm",)
 
     model: str = ""
     resume: FilePath | None = None
@@ -71,12 +71,20 @@ class _Train(Verb, TrainingConfig):
         config = self.part(TrainingConfig)
         start = newest(self.resume) if self.resume else None
         hide_hugging_face_progress()
-        resume, argv = self.resume, emit.argv
+        # Clusters send SIGTERM some time before they kill.
+        save_on_sigterm = stop_on_signals(
+            signal.SIGTERM, what="a checkpoint is saved after this step"
+        )
         try:
-            with ExitStack() as shown, _stop_on_sigterm() as stop:
-                on_step = _display(shown, config.max_steps, step_of(start) if start else 0)
+            with ExitStack() as shown, save_on_sigterm as stop:
                 checkpoint = train(
-                    None, None, config, resume=resume, command=argv, on_step=on_step, stop=stop
+                    None,
+                    None,
+                    config,
+                    resume=self.resume,
+                    command=emit.argv,
+                    on_step=_display(shown, config.max_steps, step_of(start) if start else 0),
+                    stop=stop,
                 )
         except Stopped as error:
             print(plain(str(error)), file=sys.stderr)
@@ -104,11 +112,6 @@ class Grpo(_Train):
 
     Example: infinite-rl train grpo config.yaml --max_steps 500.
     """
-
-
-def _stop_on_sigterm() -> AbstractContextManager[threading.Event]:
-    """SIGTERM, as clusters send it, is no haste: the step is finished and saved."""
-    return stop_on_signals(signal.SIGTERM, what="a checkpoint is saved after this step")
 
 
 def _display(shown: ExitStack, steps: int, start: int) -> Callable[[int, Mapping[str, Any]], None]:
@@ -209,7 +212,7 @@ class TinyModel(Verb):
         return DONE
 
 
-class Recipe(_Train):
+class Recipe(Verb, TrainingConfig):
     """Run a recipe from end to end: prepare its rows, evaluate its model, train it, evaluate the
     last checkpoint on the same items, and compare both. CONFIG is that of the training. Rows that
     have the prompt of a test item are left out. Run it again after an interruption to resume.
@@ -222,15 +225,17 @@ class Recipe(_Train):
     configs/eval/gsm8k.yaml --tiny -o artifacts/recipe.
     """
 
-    hidden = ("algorithm", "resume")
+    config_file = "config"
+    hidden = ("algorithm",)
 
+    model: str = ""
     evaluation: FilePath
     tiny: bool = False
     out: str = "artifacts/recipe"
 
     @classmethod
     def load(cls, flags: Mapping[str, Any], file: Path | None) -> Recipe:
-        """The configs of both files; with --tiny their model, rows and sizes are others."""
+        """The config of the training, whose file is required."""
         if file is None:
             raise UsageError("CONFIG is missing: the YAML file of a training")
         return cls.read(file, flags)
@@ -244,28 +249,27 @@ class Recipe(_Train):
         hide_hugging_face_progress()
         out, config = Path(self.out), self.part(TrainingConfig)
         evaluation: Mapping[str, Any] = read_yaml(self.evaluation)
-        if self.tiny:
-            torch = import_extra("torch", "a model needs", "train")
-            from ..training.runs.tiny import ITEMS, make_tiny
+        with ExitStack() as stack:
+            if self.tiny:
+                import_extra("torch", "a model needs", "train")
+                from ..training.runs.demo import one_thread
+                from ..training.runs.tiny import is_complete, make_tiny
 
-            torch.set_num_threads(1)  # at this size more are slower
-            if not (out / MODEL / ITEMS).is_dir():
-                print(f"tiny model: {plain(str(out / MODEL))}", file=sys.stderr)
-                make_tiny(out / MODEL, seed=self.seed)
-            values, evaluation = tiny_configs(config.values(), evaluation, out / MODEL)
-            config = TrainingConfig.of(values)
-        with ExitStack() as shown:
+                stack.enter_context(one_thread())
+                if not is_complete(out / MODEL):
+                    print(f"tiny model: {plain(str(out / MODEL))}", file=sys.stderr)
+                    make_tiny(out / MODEL, seed=self.seed)
+                values, evaluation = tiny_configs(config.values(), evaluation, out / MODEL)
+                config = TrainingConfig.of(values)
             comparisons = run_recipe(
                 config,
                 EvaluationConfig.of({**evaluation, "model": config.model}),
                 out,
                 command=emit.argv,
                 on_phase=lambda line: print(plain(line), file=sys.stderr),
-                on_step=_display(shown, config.max_steps, 0),
+                on_step=_display(stack, config.max_steps, 0),
             )
-        rows = [HEAD, *(each.cells() for each in comparisons)]
-        widths = [max(len(row[index]) for row in rows) for index in range(len(HEAD))]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        lines = aligned([HEAD, *(each.cells() for each in comparisons)])
         values = {"comparison": [asdict(each) for each in comparisons], "out": out}
         emit(values, *map(plain, lines), f"in {plain(str(out / TABLE))}")
         return DONE

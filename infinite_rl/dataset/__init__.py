@@ -61,31 +61,19 @@ def load_dataset(source: str | Path) -> pd.DataFrame:
     """
     import pandas as pd  # imported here: it takes a second
 
-    if isinstance(source, str | Path) and _is_parquet(path := Path(source)):
-        table = pd.DataFrame(parquet.read_columns(path), dtype=object)
-        if len(table) and not {*table.columns} & {*PROMPT_COLUMNS}:
-            raise NoColumn(PROMPT_COLUMNS[0], table.columns)
-        return _with_numbers(table)
-    read, columns = list(rows.read(source)), dict[str, None]()
-    for row in read:
-        columns.update(dict.fromkeys(row))
-    if read and not columns.keys() & PROMPT_COLUMNS:
-        raise NoColumn(PROMPT_COLUMNS[0], read[0])
-    names = list(columns or DATASET_COLUMNS)
-    frame = pd.DataFrame({name: [row.get(name) for row in read] for name in names}, dtype=object)
-    return _with_numbers(frame)
-
-
-def _is_parquet(path: Path) -> bool:
-    return path.is_file() and rows.ending_of(path.name) == ".parquet"
-
-
-def _with_numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table with its scores as floats."""
-    import pandas as pd
-
-    present = [name for name in _NUMBERS if name in frame.columns]
-    numbers = {name: pd.to_numeric(frame[name], "coerce") for name in present}
+    if rows.ending_of(str(source)) == ".parquet" and Path(source).is_file():
+        frame = pd.DataFrame(parquet.read_columns(Path(source)), dtype=object)
+        if len(frame) and not {*frame.columns} & {*PROMPT_COLUMNS}:
+            raise NoColumn(PROMPT_COLUMNS[0], frame.columns)
+    else:
+        read, columns = list(rows.read(source)), dict[str, None]()
+        for row in read:
+            columns.update(dict.fromkeys(row))
+        if read and not columns.keys() & PROMPT_COLUMNS:
+            raise NoColumn(PROMPT_COLUMNS[0], read[0])
+        values = {name: [row.get(name) for row in read] for name in columns or DATASET_COLUMNS}
+        frame = pd.DataFrame(values, dtype=object)
+    numbers = {name: pd.to_numeric(frame[name], "coerce") for name in _NUMBERS if name in frame}
     table: pd.DataFrame = frame.assign(**numbers)
     return table
 

@@ -36,7 +36,7 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
             escapes = _escapes(file.schema_arrow)
             for batch in file.iter_batches(_BATCH):
                 rows = batch.to_pylist()
-                yield from map(_row_unescaped, rows) if escapes else rows
+                yield from (_mapped(row, _unescaped) for row in rows) if escapes else rows
     except (OSError, pyarrow.ArrowException) as error:
         raise StoreError(f"{path} is damaged: {error}") from None
 
@@ -55,9 +55,9 @@ def read_columns(path: Path) -> "dict[str, npt.NDArray[np.object_]]":
             column = table.column(name)
             if pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type):
                 values = column.to_numpy(zero_copy_only=False)  # objects; None for null
-                escaped = pyarrow.compute.match_substring(column, _ESCAPE) if escapes else None
-                if escaped is not None and pyarrow.compute.any(escaped).as_py():
-                    values = _objects([_unescaped(value) for value in values])
+                compute = pyarrow.compute
+                if escapes and compute.any(compute.match_substring(column, _ESCAPE)).as_py():
+                    values = _objects([_mapped(value, _unescaped) for value in values])
             else:
                 values = _objects(column.to_pylist())
                 if escapes and pyarrow.types.is_nested(column.type):
@@ -108,8 +108,8 @@ def escaped(text: str) -> str:
     return _HALF.sub(lambda half: _ESCAPE + _moved(half[0], _ABOVE), text)
 
 
-def _unescaped(text: Any) -> Any:
-    if not isinstance(text, str) or text.isascii() or _ESCAPE not in text:
+def _unescaped(text: str) -> str:
+    if text.isascii() or _ESCAPE not in text:
         return text
     return _WRITTEN.sub(lambda pair: _moved(pair[1], -_ABOVE), text)
 
@@ -118,22 +118,15 @@ def _moved(character: str, by: int) -> str:
     return character if character == _ESCAPE else chr(ord(character) + by)
 
 
-def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
     """A value with all its texts changed."""
+    if isinstance(value, str):
+        return change(value)
     if isinstance(value, list):
         return [_mapped(each, change) for each in value]
     if isinstance(value, dict):
         return {name: _mapped(each, change) for name, each in value.items()}
-    return change(value)
-
-
-def _escaped_value(value: Any) -> Any:
-    return escaped(value) if isinstance(value, str) else value
-
-
-def _row_unescaped(row: dict[str, Any]) -> dict[str, Any]:
-    unescaped: dict[str, Any] = _mapped(row, _unescaped)
-    return unescaped
+    return value
 
 
 def _escapes(schema: Any) -> bool:
@@ -157,9 +150,9 @@ def _batches(files: Iterable[SpillList], columns: Sequence[str]) -> Iterator[lis
 def _escaped_rows(rows: SpillList) -> Iterator[dict[str, Any]]:
     for index in range(len(rows)):
         line = rows.piece(index)
-        row: dict[str, Any] = json.loads(line)
+        row = json.loads(line)
         # In ASCII JSON, what may need an escape is written so.
-        yield _mapped(row, _escaped_value) if b"\\ud" in line else row
+        yield _mapped(row, escaped) if b"\\ud" in line else row
 
 
 def _widened(schema: Any, batch: Sequence[dict[str, Any]]) -> Any:

@@ -5,9 +5,8 @@ values. Here a text is a text, "" too; a number is a number, and null where the 
 column of numbers stays a column of texts if one of its fields is no number that is written back as
 the same text, so the log can be made of the copy. Half a surrogate pair is escaped (see `parquet`).
 
-The copy is made when a run ends. It records the size of the log that it was made of, by which
-`is_current` knows whether it is in step: after a kill the copy is that of the run before, until the
-next run ends.
+The copy is made when a run ends. It records the size of the log that it was made of, with which
+`is_current` compares the log: after a kill the copy lacks the newest rows until the next run ends.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class _NoNumber(Exception):
 
 
 def keep_copy(folder: Path) -> Path | None:
-    """Bring the copy of a run's folder into step, if it is not. Returns its path.
+    """Update the copy of a run's folder if the log has other rows. Returns its path.
 
     None if there is no row, or pyarrow is not installed: the log is whole without the copy.
 
@@ -79,7 +78,7 @@ def is_current(folder: Path) -> bool:
 
 
 def _write(log: Path, path: Path, numbers: Mapping[str, Callable[[str], Any]]) -> int:
-    """Write the copy. Returns its rows; without any there is none."""
+    """Write the copy and return its number of rows; of an empty log there is no copy."""
     pyarrow, pyarrow_parquet = parquet.libraries()
     kinds = {name: pyarrow.float64() for name in _REAL} | dict.fromkeys(_WHOLE, pyarrow.int64())
     schema = pyarrow.schema(
@@ -128,8 +127,3 @@ def _whole(text: str) -> int:
     if str(number) != text or not -_INT64 <= number < _INT64:
         raise ValueError(text)
     return number
-
-
-def as_log_row(row: Mapping[str, Any]) -> dict[str, str]:
-    """A row of the copy as the log has it: the texts of its numbers, "" for null."""
-    return {name: "" if value is None else str(value) for name, value in row.items()}

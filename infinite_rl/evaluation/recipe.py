@@ -12,6 +12,7 @@ The same call resumes at the part that was interrupted.
 """
 
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -29,16 +30,18 @@ from ..manifest import environment_info
 from ..redact import redact
 from ..training import TrainingConfig, train
 from ..training.core.mixed import rows_of
-from ..training.runs import checkpoint, machine
+from ..training.runs import checkpoint
 from ..training.runs.plots import FOLDER as PLOTS
 from ..training.runs.plots import figure_type, save
-from ..training.runs.run_folder import HARDWARE, MANIFEST, REQUIREMENTS
+from ..training.runs.run_folder import MANIFEST, write_machine
 from ..training.runs.run_log import OnStep
 from .benchmarks import tasks_of
 from .config import EvaluationConfig
-from .run import RECORDS, TaskRun, evaluate
-from .score import Score
+from .run import RECORDS, SCORE, TaskRun, evaluate
+from .score import Score, passes
 from .summary import markdown_lines
+
+logger = logging.getLogger(__name__)
 
 ROWS, BEFORE, AFTER, RUNS, MODEL = "rows", "before", "after", "runs", "model"
 TABLE, VALUES = "comparison.md", "comparison.json"
@@ -56,10 +59,10 @@ TINY_EVALUATION: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """The share of a task's items that passed before and after, and the mean of the difference.
+    """The fraction of a task's items that passed before and after, and the interval of the change.
 
-    `gained` items passed after training alone, `lost` ones before it alone. Items without a verdict
-    in one of the evaluations are left out of all. With several samples an item counts by its share.
+    `gained` is the number of items with a higher fraction of passing samples after the training,
+    `lost` with a lower one. Items without a verdict in one of the evaluations are left out.
     """
 
     task: str
@@ -116,6 +119,10 @@ def run_recipe(
     scores = evaluate(replace(evaluation, model=str(last), out=str(out / AFTER)))
     comparisons = [compare(name, out) for name in scores]
     _write(comparisons, last, out)
+    try:
+        _plot(comparisons, out)
+    except UsageError as error:
+        logger.warning("no plots: %s", error)
     return comparisons
 
 
@@ -139,12 +146,11 @@ def compare(task: str, out: Path) -> Comparison:
 
 
 def _passed(path: Path) -> dict[str, float]:
-    """The share of each item's judged answers that passed and were not truncated."""
+    """The share of each item's judged answers that pass."""
     verdicts: dict[str, list[bool]] = {}
     for record in rows.read(path):
-        if record["status"] in ("passed", "failed"):
-            passed = record["status"] == "passed" and record["finish_reason"] != "length"
-            verdicts.setdefault(record["id"], []).append(passed)
+        if record["status"] != "unscored":
+            verdicts.setdefault(record["id"], []).append(passes(record))
     return {key: sum(each) / len(each) for key, each in verdicts.items()}
 
 
@@ -181,8 +187,7 @@ def _write_manifest(
 ) -> None:
     if (out / MANIFEST).is_file():
         return  # of the call that began
-    write_text(out / REQUIREMENTS, machine.requirements())
-    write_text(out / HARDWARE, json.dumps(machine.hardware(), indent=2) + "\n")
+    write_machine(out)
     parts = {name: str(out / name) for name in (ROWS, BEFORE, RUNS, AFTER)}
     configs = {"training": config.values(), "evaluation": evaluation.values()}
     versions = environment_info("torch", "transformers", "trl", "vllm")
@@ -195,18 +200,20 @@ def _write(comparisons: Sequence[Comparison], last: Path, out: Path) -> None:
     write_text(out / VALUES, json.dumps(values, indent=2) + "\n")
     lines = markdown_lines([HEAD, *(each.cells() for each in comparisons)])
     write_text(out / TABLE, "\n".join([*lines, "", f"checkpoint: {last}", ""]))
+
+
+def _plot(comparisons: Sequence[Comparison], out: Path) -> None:
+    """Draw the scores of each task. Raises UsageError: matplotlib is not installed."""
     figure = figure_type()(figsize=(7, 4), layout="constrained")
     axes = figure.add_subplot(ylabel="share of items that pass, with 95 % intervals")
     for offset, phase in ((-0.2, BEFORE), (0.2, AFTER)):
-        scores = [Score.read(out / phase / each.task / "score.json") for each in comparisons]
+        scores = [Score.read(out / phase / each.task / SCORE) for each in comparisons]
         rates = [score.pass_at[min(score.pass_at)] for score in scores]
         positions = [index + offset for index in range(len(rates))]
-        values_ = [rate.value for rate in rates]
-        spread = [
-            [max(0.0, rate.value - rate.low) for rate in rates],
-            [max(0.0, rate.high - rate.value) for rate in rates],
-        ]
-        axes.bar(positions, values_, 0.36, yerr=spread, capsize=4, label=phase)
+        heights = [rate.value for rate in rates]
+        below = [max(0.0, rate.value - rate.low) for rate in rates]
+        above = [max(0.0, rate.high - rate.value) for rate in rates]
+        axes.bar(positions, heights, 0.36, yerr=[below, above], capsize=4, label=phase)
     axes.set_xticks(range(len(comparisons)), [each.task for each in comparisons])
     axes.legend()
     save(figure, out / PLOTS / "comparison.png")

@@ -23,10 +23,11 @@ from ..dataset import rows
 from ..dataset.prompt_templates import PROMPT_TEMPLATES
 from ..dataset.rows import Row
 from ..dataset.scoring import Judging, score_file
-from ..errors import ProviderError, Stopped, UsageError, import_extra, look_up
+from ..errors import ProviderError, Stopped, UsageError, look_up
 from ..files.atomic import locked
 from ..manifest import environment_info, read_manifest, write_manifest
 from ..providers.base import Provider
+from ..reward_functions import new_reward
 from ..store import sample_of
 from ..workers.long_jobs import run_long_jobs
 from .backends import Backend, FewShotConfig, Request, make_backend, with_device
@@ -160,8 +161,8 @@ def evaluate(
     if not config.out:
         raise UsageError("out is missing: the folder that the results go to")
     look_up("prompt template", config.prompt_template, PROMPT_TEMPLATES)
-    if config.convention == "published":  # before a model is asked
-        import_extra("langdetect", "IFEval's own checker needs", "eval")
+    if config.convention != "own":  # a package may be missing: before a model is asked
+        new_reward("instruction", config.timeout, {"convention": config.convention})
     if config.shards > 1 and provider:
         raise UsageError("a provider object cannot be shared with other processes: use one shard")
     runs = [TaskRun.of(config, task) for task in tasks_of(config.tasks)]

@@ -89,6 +89,11 @@ def sizes(samples: int) -> list[int]:
     return sorted({*(2**power for power in range(samples.bit_length())), samples} - {0})
 
 
+def passes(record: Mapping[str, Any]) -> bool:
+    """Whether a record's answer passes: its reward says so, and it was not truncated."""
+    return bool(record["status"] == "passed" and record["finish_reason"] != "length")
+
+
 def score_of(records: Iterable[Mapping[str, Any]], samples: int) -> Score:
     """Return the score of records; they are iterated once."""
     attempts: dict[str, int] = {}
@@ -105,11 +110,11 @@ def score_of(records: Iterable[Mapping[str, Any]], samples: int) -> Score:
             if len(reasons) < _REASONS:
                 reasons.append(f"{item}: {record['unasked'] or record['error_msg']}")
             continue
-        truncated, passed = record["finish_reason"] == "length", status == "passed"
+        truncated = record["finish_reason"] == "length"
         attempts[item] += 1
-        solved[item] += passed and not truncated
+        solved[item] += passes(record)
         counts["truncated"] += truncated
-        counts["truncated_passed"] += passed and truncated
+        counts["truncated_passed"] += truncated and status == "passed"
         counts["misformatted"] += record["format_score"] < 1
         correctness.append(record["correctness_score"])
         instructions += record["instructions"]

@@ -28,17 +28,8 @@ _CONVENTIONS = {
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co"})
 _SETTINGS = (
     *("model", "backend", "base_url", "prompt_template", "system", "few_shot", "samples"),
-    *(
-        "temperature",
-        "top_p",
-        "max_new_tokens",
-        "stop",
-        "limit",
-        "seed",
-        "dtype",
-        "timeout",
-        "convention",
-    ),
+    *("temperature", "top_p", "max_new_tokens", "stop", "limit", "seed", "dtype", "timeout"),
+    "convention",
 )
 
 

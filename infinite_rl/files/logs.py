@@ -4,7 +4,6 @@ A record is written whole or not at all. A row is read back as exact strings.
 """
 
 import csv
-import errno
 import fcntl
 import json
 import logging
@@ -18,16 +17,11 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from ..errors import StoreError, store_errors
+from ..errors import StoreError, store_error, store_errors
 from .atomic import atomic_file
 
 T = TypeVar("T")
-NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _BUFFER = 2**20  # bytes; with a smaller one, reading a long file takes twice as long
-
-
-class DiskFull(StoreError):
-    """There is no space for a record."""
 
 
 class AppendOnlyFile:
@@ -82,9 +76,9 @@ class AppendOnlyFile:
                 self._file.truncate(start)
                 raise
         except OSError as error:
-            kind = DiskFull if error.errno in NO_SPACE else StoreError
-            message = f"cannot write {self.path}: {error.strerror}; {self.recovery_hint}"
-            raise kind(message) from None
+            failure = store_error(f"cannot write {self.path}", error)
+            failure.args = (f"{failure}; {self.recovery_hint}",)
+            raise failure from None
         return start
 
 
@@ -185,9 +179,9 @@ def read_rows(
 def read_rows_from(
     path: Path, columns: Sequence[str], later: Later, start: int
 ) -> Iterator[tuple[dict[str, str], int]]:
-    """Yield the whole rows behind the offset `start`, each with the offset of its end.
+    """Yield the whole rows after the offset `start`, each with the offset of its end.
 
-    `start` is 0 or such an offset. Raises StoreError as `read_rows`.
+    `start` is 0 or the offset of a row's end. Raises StoreError as `read_rows`.
     """
     rows = _scan(path, columns, later, start)
     header, _ = next(rows, ([], 0))

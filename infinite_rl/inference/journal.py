@@ -22,8 +22,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-from ..errors import NoCompletion, ProviderError, ProviderUnavailable, UsageError
-from ..files.logs import AppendOnlyFile, DiskFull, damaged, whole_lines
+from ..errors import DiskFull, NoCompletion, ProviderError, ProviderUnavailable, UsageError
+from ..files.logs import AppendOnlyFile, damaged, whole_lines
 from ..providers.models import Price, cost
 from ..store import JOURNAL
 from ..types import Completion, Slot, Usage

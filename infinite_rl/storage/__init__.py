@@ -92,10 +92,8 @@ def copy_to(path: Path, target: Path) -> Path:
     Raises:
         StoreError: it cannot be written.
     """
-    with store_errors(f"cannot write {target}"):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_folder(target) as draft:  # of a file, too: it is renamed when it is whole
-            (shutil.copytree if path.is_dir() else shutil.copyfile)(path, draft)
+    with store_errors(f"cannot write {target}"), atomic_folder(target) as draft:
+        (shutil.copytree if path.is_dir() else shutil.copyfile)(path, draft)
     return target
 
 

@@ -74,7 +74,7 @@ class S3Uri:
 
 
 def fetch(uri: str, transfer: Transfer) -> Path:
-    """Fetch an object or a folder, whether its "/" is there or not: see `storage.fetch`."""
+    """Fetch an object or a folder, with or without a "/" at its end: see `storage.fetch`."""
     source = S3Uri.parse(uri)
     name = PurePosixPath(source.key).name or (source.bucket if source.is_folder else "")
     if name in ("", ".", "..") or "\0" in name:

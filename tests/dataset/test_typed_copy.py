@@ -1,5 +1,6 @@
-"""The Parquet copy of a run's rows: what other readers make of it, and that it is in step."""
+"""The Parquet copy of a run's rows: what other readers make of it, and that it is current."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from infinite_rl import generate_dataset
 from infinite_rl.dataset import load_dataset
 from infinite_rl.dataset.rows import read, write
-from infinite_rl.dataset.typed_copy import COPY, as_log_row, is_current, keep_copy
+from infinite_rl.dataset.typed_copy import COPY, is_current, keep_copy
 from infinite_rl.errors import StoreError
 from infinite_rl.files.logs import ENCODING, ERRORS, csv_line
 from infinite_rl.store import DATASET, DATASET_COLUMNS
@@ -29,6 +30,11 @@ def log_of(folder: Path, **columns: list[str]) -> list[dict[str, str]]:
     folder.mkdir(exist_ok=True)
     (folder / DATASET).write_bytes("".join(map(csv_line, lines)).encode(ENCODING, ERRORS))
     return rows
+
+
+def as_log_row(row: Mapping[str, Any]) -> dict[str, str]:
+    """A row of the copy as the log has it: the texts of its numbers, "" for null."""
+    return {name: "" if value is None else str(value) for name, value in row.items()}
 
 
 def test_the_log_can_be_made_of_the_copy(tmp_path: Path) -> None:
@@ -72,12 +78,12 @@ def test_other_readers_lose_nothing_by_their_defaults(
 def test_a_column_of_other_texts_than_its_numbers_stays_text(tmp_path: Path, field: str) -> None:
     rows = log_of(tmp_path, cost=["0.5", field], fuel=["7"])
     keep_copy(tmp_path)
-    (schema,) = [parquet.read_schema(tmp_path / COPY)]
+    schema = parquet.read_schema(tmp_path / COPY)
     assert (str(schema.field("cost").type), str(schema.field("fuel").type)) == ("string", "int64")
     assert [as_log_row(row) for row in read(tmp_path / COPY)] == rows
 
 
-def test_a_run_ends_with_a_copy_in_step_and_resumes_from_the_log(tmp_path: Path) -> None:
+def test_a_run_ends_with_a_current_copy_and_resumes_from_the_log(tmp_path: Path) -> None:
     generate_dataset("m", 2, tmp_path, provider="procedural", task_dist="0,1")
     assert is_current(tmp_path)
     before = (tmp_path / COPY).stat().st_mtime_ns

@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -14,7 +15,7 @@ pytest.importorskip("transformers")
 from infinite_rl.cli import main
 from infinite_rl.dataset import rows
 from infinite_rl.dataset.checksums import check
-from infinite_rl.errors import StoreError
+from infinite_rl.errors import StoreError, UsageError
 from infinite_rl.evaluation import recipe
 from infinite_rl.training.runs import tiny
 
@@ -96,6 +97,24 @@ def test_one_command_prepares_evaluates_trains_and_compares_and_resumes(
     assert main(words) == 0, "all of it is there already"
     assert json.loads(capsys.readouterr().out) == told
     assert sorted((made / "out" / recipe.RUNS).iterdir()) == runs
+
+
+def test_a_tiny_model_whose_making_was_interrupted_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*args: object, **values: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tiny, "train", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            tiny.make_tiny(tmp_path / "tiny")
+    assert not tiny.is_complete(tmp_path / "tiny")
+    tiny.make_tiny(tmp_path / "tiny", steps=0)
+    assert tiny.is_complete(tmp_path / "tiny")
+    (tmp_path / "rows").mkdir()
+    with pytest.raises(UsageError, match="has other files"):
+        tiny.make_tiny(tmp_path)
 
 
 def test_a_comparison_pairs_the_items_and_leaves_out_what_has_no_verdict(tmp_path: Path) -> None:

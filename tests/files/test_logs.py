@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infinite_rl.errors import StoreError
+from infinite_rl.errors import DiskFull, StoreError
 from infinite_rl.files.atomic import locked
 from infinite_rl.files.logs import (
     AppendOnlyFile,
     CsvLog,
-    DiskFull,
     damaged,
     read_lines,
     read_rows,

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from infinite_rl.errors import StoreError, UsageError
+from infinite_rl.errors import DiskFull, StoreError, UsageError
 from infinite_rl.training.runs.checkpoint import is_ready, load_state, newest, ready, save, step_of
 
 torch = pytest.importorskip("torch")
@@ -216,13 +216,26 @@ def tensors(count: int) -> Any:
     return Tensors("model.safetensors")
 
 
+def vocabulary(count: int) -> Any:
+    class Vocabulary(Saved):
+        def save_pretrained(self, folder: Path) -> None:
+            from tokenizers import Tokenizer, models
+
+            words = {str(number): number for number in range(count)}
+            Tokenizer(models.WordLevel(words, "0")).save(str(folder / self.name))
+
+    return Vocabulary("tokenizer.json")
+
+
 @pytest.mark.parametrize(
     ("model", "state"),
-    [(tensors(100_000), {}), (MODEL, {"big": torch.zeros(100_000)}), (Saved("m", "x" * 10**5), {})],
-    ids=["safetensors", "state", "text"],
-)
+    [(tensors(100_000), {}), (vocabulary(10_000), {}), (MODEL, {"big": torch.zeros(100_000)}),
+     (Saved("m", "x" * 10**5), {})],
+    ids=["safetensors", "tokenizers", "state", "text"],
+)  # fmt: skip
 def test_a_full_disk_is_said_in_one_line(tmp_path: Path, model: Any, state: dict[str, Any]) -> None:
     pytest.importorskip("safetensors")
+    pytest.importorskip("tokenizers")
     first = saved(tmp_path, 1)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -249,7 +262,7 @@ def test_a_refusing_disk_or_folder_is_told(tmp_path: Path, monkeypatch: pytest.M
         real(number)
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StoreError, match=r"^cannot write .*/step_1: No space left on device$"):
+    with pytest.raises(DiskFull, match=r"^cannot write .*/step_1: No space left on device$"):
         saved(tmp_path, 1)
     assert names(tmp_path) == []
     monkeypatch.setattr(os, "fsync", files_only)  # a file system that cannot sync folders will do

@@ -17,8 +17,7 @@ from typing import Any, NoReturn
 import pytest
 from labelled import unlike
 
-from infinite_rl.errors import StoreError, UsageError
-from infinite_rl.files.logs import DiskFull
+from infinite_rl.errors import DiskFull, StoreError, UsageError
 from infinite_rl.redact import REDACTED
 from infinite_rl.training.runs import machine, run_folder
 from infinite_rl.training.runs.run_folder import RunFolder, read_config, read_events, read_rollouts
@@ -260,7 +259,7 @@ def test_a_full_disk_leaves_no_half_line(run: RunFolder, monkeypatch: pytest.Mon
 
 def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StoreError, match=r"^cannot write .*: No space left on device$"):
+    with pytest.raises(DiskFull, match=r"^cannot write .*: No space left on device$"):
         RunFolder.create(tmp_path, CONFIG)
     (run,) = tmp_path.iterdir()
     assert not [path for path in run.rglob("*") if path.is_file()]

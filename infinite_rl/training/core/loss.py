@@ -65,11 +65,16 @@ PRESETS: Mapping[str, Objective] = {
 
 
 def objective_of(config: TrainingConfig) -> Objective:
-    """The preset of a config's `loss`, with the config's clip range, coefficient and estimator."""
+    """The preset of a config's `loss`, with the config's clip range, divergence and cap."""
     own = PRESETS[config.loss]
     clip = own.clip and (config.clip_low or own.clip[0], config.clip_high or own.clip[1])
-    divergence = replace(own, beta=config.kl_coef, kl=config.kl_estimator)
-    return replace(divergence, clip=clip, cap=config.importance_sampling_cap)
+    return replace(
+        own,
+        clip=clip,
+        beta=config.kl_coef,
+        kl=config.kl_estimator,
+        cap=config.importance_sampling_cap,
+    )
 
 
 def sft_microbatch_train_step(

@@ -82,7 +82,11 @@ def truncation_penalty(
 
 
 def to_rollout(config: TrainingConfig, sampled: Sampled, reward: float | None) -> Rollout:
-    """The rollout of a sampled completion, whose `text` was scored with this reward."""
+    """The rollout of a sampled completion, whose `text` was scored with this reward.
+
+    With a `fault` it has no verdict: the failure is not the model's.
+    """
+    reward = None if sampled.fault else reward
     reward = truncation_penalty(config, reward, sampled.finish_reason == "length")
     scored = sampled.ids, sampled.log_probs, sampled.text, sampled.finish_reason, reward
     return Rollout(*scored, sampled.loss_mask, sampled.transcript, sampled.tool_calls)

@@ -179,9 +179,6 @@ class RolloutPrefetcher:
         scoring = time.perf_counter()
         rows = [prompt.row for prompt in prompts for _ in range(config.group_size)]
         rewards = compute_rewards(self._reward, rows, [each.text for each in sampled])
-        for index, each in enumerate(sampled):
-            if each.fault:
-                rewards[index] = None
         rollouts = [to_rollout(config, *pair) for pair in zip(sampled, rewards, strict=True)]
         seconds = scoring - began, time.perf_counter() - scoring
         return RolloutBatch(version, indices, rollouts, *seconds)

@@ -8,9 +8,7 @@ A checkpoint is written under a temporary name and renamed once it is on the dis
 keeps the one before as the newest.
 """
 
-import errno
 import json
-import os
 import re
 import shutil
 import sys
@@ -19,9 +17,8 @@ from pathlib import Path
 from pickle import UnpicklingError  # what torch raises; nothing is unpickled here
 from typing import Any
 
-from ...errors import StoreError, UsageError, import_extra
+from ...errors import StoreError, UsageError, import_extra, store_error, store_errors
 from ...files.atomic import UNFINISHED, atomic_folder, clear_unfinished, write_text
-from ...files.logs import NO_SPACE, DiskFull
 
 FOLDER, READY, STATE = "checkpoints", "READY", "trainer_state.pt"
 FINAL = "FINAL"  # in a run's directory: the name of the checkpoint that it finished with
@@ -63,29 +60,15 @@ def save(
                 sizes = {path.relative_to(draft).as_posix(): path.stat().st_size for path in files}
                 marker = json.dumps({"files": sizes}, indent=1) + "\n"
                 (draft / READY).write_text(marker, encoding="utf-8")
-        except Exception as error:  # tokenizers raises no other class if the disk is full
-            full = _is_full(error)
-            if not full and not isinstance(error, errors):
+        except Exception as error:
+            # tokenizers, which is written in Rust, raises `Exception` itself.
+            if not isinstance(error, errors) and type(error) is not Exception:
                 raise
-            kind = DiskFull if full else StoreError
-            reason = os.strerror(errno.ENOSPC) if full else _reason(error)
-            raise kind(f"cannot write {final}: {reason}") from error
+            raise store_error(f"cannot write {final}", error) from error
     for old in ready(run)[:-keep]:
-        try:
+        with store_errors(f"cannot remove {old}"):
             remove(old)
-        except OSError as error:
-            raise StoreError(f"cannot remove {old}: {_reason(error)}") from None
     return final
-
-
-def _is_full(error: BaseException) -> bool:
-    """Whether an error says that the disk is full: safetensors and torch raise their own kinds."""
-    chain: BaseException | None = error
-    while chain is not None:
-        if getattr(chain, "errno", None) in NO_SPACE or os.strerror(errno.ENOSPC) in str(chain):
-            return True
-        chain = chain.__cause__ or chain.__context__
-    return False
 
 
 def ready(run: Path) -> list[Path]:
@@ -105,10 +88,8 @@ def mark_finished(path: Path) -> None:
 
 def mark_unfinished(run: Path) -> None:
     """Record that a run continues. Raises StoreError."""
-    try:
+    with store_errors(f"cannot write to {run}"):
         (run / FINAL).unlink(missing_ok=True)
-    except OSError as error:
-        raise StoreError(f"cannot write to {run}: {_reason(error)}") from None
 
 
 def final(run: Path) -> Path | None:
@@ -172,7 +153,7 @@ def load_state(path: Path) -> dict[str, Any]:
     except UnpicklingError:  # torch's message would recommend to run the code
         reason = "it is damaged, or holds more than tensors, numbers and strings"
     except (OSError, RuntimeError, EOFError, LookupError, ValueError) as error:
-        reason = _reason(error)
+        raise store_error(f"{file} cannot be read", error) from None
     raise StoreError(f"{file} cannot be read: {reason}")
 
 
@@ -181,12 +162,6 @@ def remove(path: Path) -> None:
     renamed = path.with_name(f".{path.name}{UNFINISHED}")
     path.rename(renamed)
     shutil.rmtree(renamed)
-
-
-def _reason(error: Exception) -> str:
-    """An error in one line."""
-    system = error.strerror if isinstance(error, OSError) else None
-    return system or next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _check(value: Any, where: str, tensor: type) -> None:

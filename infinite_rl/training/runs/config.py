@@ -199,8 +199,8 @@ class TrainingConfig(Config):
             except UsageError as error:
                 name = f" ({each['name']!r})" if each.get("name") else ""
                 raise UsageError(f"datasets, number {number}{name}: {error}") from None
-        own = ((_OF_LOCAL, ("local",)), (_OF_RAY, ("ray",)), (_OF_SCALE, AT_SCALE))
-        for keys, engines in own:
+        engine_keys = ((_OF_LOCAL, ("local",)), (_OF_RAY, ("ray",)), (_OF_SCALE, AT_SCALE))
+        for keys, engines in engine_keys:
             for key in keys if self.engine not in engines else ():
                 if getattr(self, key) != getattr(type(self), key):
                     raise UsageError(f"{key} is for the engine {' or '.join(engines)} alone")

@@ -10,6 +10,7 @@ prompt occurs in another prompt.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -84,9 +85,7 @@ def demo(out: str | Path, recipe: Recipe = Recipe(), on_step: OnStep | None = No
     def phase(name: str, steps: int) -> Callable[[int, Mapping[str, Any]], None]:
         return lambda step, values: on_step(name, step, steps, values) if on_step else None
 
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # at this size more are slower, and their number would change sums
-    try:
+    with one_thread():
         model = save_model(out / "model", rows, recipe.seed)
         config = sft_config(recipe, model, out)
         sft = train(rows.sft, None, config, on_step=phase("sft", recipe.sft_steps))
@@ -94,11 +93,20 @@ def demo(out: str | Path, recipe: Recipe = Recipe(), on_step: OnStep | None = No
         config = grpo_config(recipe, sft, out)
         grpo = train(rows.grpo, scorer, config, on_step=phase("grpo", recipe.grpo_steps))
         right["grpo"] = greedy(grpo, rows.test, scorer)
-    finally:
-        torch.set_num_threads(threads)
     counts = {name: len(getattr(rows, name)) for name in ("test", "sft", "grpo")}
     rewards = compute_rewards(scorer, rows.sft, [row["response"] for row in rows.sft])
     return DemoResult({"sft": sft, "grpo": grpo}, right, counts, rewards.count(0.0))
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute on one thread: for a tiny model more are slower, and their number changes sums."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def sft_config(recipe: Recipe, model: Path, out: Path) -> TrainingConfig:

@@ -98,8 +98,7 @@ class RunFolder:
             **environment_info(*_PACKAGES),
         }
         write_text(path / CONFIG, settings)
-        write_text(path / REQUIREMENTS, requirements())
-        write_text(path / HARDWARE, json.dumps(hardware(), indent=2) + "\n")
+        write_machine(path)
         write_text(path / MANIFEST, json.dumps(manifest, indent=2) + "\n")  # last: it marks a run
         logger.info("the run's folder: %s", path)  # from which to resume
         return cls(path)
@@ -254,6 +253,12 @@ def _finite(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _finite(each) for key, each in value.items()}
     return [_finite(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def write_machine(folder: Path) -> None:
+    """Write every installed package, and the machine. Raises StoreError."""
+    write_text(folder / REQUIREMENTS, requirements())
+    write_text(folder / HARDWARE, json.dumps(hardware(), indent=2) + "\n")
 
 
 def _new_folder(root: Path, name: str) -> Path:

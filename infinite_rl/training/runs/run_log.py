@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...adapters.scorer import Scorer
 from ...audit.ours import compute_reward
 from ...audit.rollouts import Rollout, RolloutMonitor
-from ...errors import RunDied, reason_of
-from ...files.logs import DiskFull
+from ...errors import DiskFull, RunDied, reason_of
 from . import checkpoint
 from .config import TrainingConfig
 from .machine import memory_limit

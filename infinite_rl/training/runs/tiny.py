@@ -29,6 +29,7 @@ from ...dataset.rows import Row, write
 from ...errors import UsageError, store_errors
 from .. import train
 from .config import TrainingConfig
+from .demo import one_thread, tiny_model
 
 ROWS, ITEMS = "rows", "benchmarks"
 STEPS, COUNT, TESTS = 150, 400, 40  # of SFT, of rows of a set, of items
@@ -58,20 +59,27 @@ def make_tiny(out: Path, *, steps: int = STEPS, seed: int = 42) -> dict[str, int
     """
     if out.is_dir() and any(out.iterdir()) and not (out / ITEMS).is_dir():
         raise UsageError(f"{out} has other files: name a new folder")
+    with store_errors(f"cannot write to {out}"):
+        (out / ITEMS).mkdir(parents=True, exist_ok=True)
     counts = {}
     for name, (benchmark, *_) in _SETS.items():
         items = make_items(benchmark, COUNT, test=False, seed=seed)
         source = BENCHMARKS[benchmark]
         rows = [identified(source.row(each), name, n, "train") for n, each in enumerate(items)]
         counts[f"{ROWS}/{name}.jsonl"] = write(rows, out / ROWS / f"{name}.jsonl")
-    for name, benchmark in _TESTS.items():
-        items = make_items(benchmark, TESTS, test=True, seed=seed)
-        counts[f"{ITEMS}/{name}.jsonl"] = write(items, out / ITEMS / f"{name}.jsonl")
     with store_errors(f"cannot write to {out}"):
         _save_model(out, seed)
     if steps:
         _fine_tune(out, steps, seed)
+    for name, benchmark in _TESTS.items():  # last: see `is_complete`
+        items = make_items(benchmark, TESTS, test=True, seed=seed)
+        counts[f"{ITEMS}/{name}.jsonl"] = write(items, out / ITEMS / f"{name}.jsonl")
     return counts
+
+
+def is_complete(out: Path) -> bool:
+    """Whether `make_tiny` made all of a folder: false if it was killed."""
+    return all((out / ITEMS / f"{name}.jsonl").is_file() for name in _TESTS)
 
 
 def make_items(benchmark: str, count: int, *, test: bool, seed: int) -> list[Row]:
@@ -158,21 +166,16 @@ _TESTS = {name: name for name in _MAKERS if name != "math"} | {"math500": "math"
 
 
 def _save_model(out: Path, seed: int) -> None:
-    from .demo import tiny_model
-
     texts = (
         json.dumps(item, ensure_ascii=False)
         for benchmark in _MAKERS
         for item in make_items(benchmark, COUNT, test=False, seed=seed)
     )
-    tokenizer = _tokenizer(
-        [*texts, (Path(__file__).parents[2] / "examples" / "MATH.md").read_text()]
-    )
+    example = Path(__file__).parents[2] / "examples" / "MATH.md"
+    tokenizer = _tokenizer([*texts, example.read_text(encoding="utf-8")])
     shape = {"hidden_size": 128, "intermediate_size": 256, "head_dim": 64}
-    heads = {"num_attention_heads": 2, "num_key_value_heads": 1}
-    tiny_model(tokenizer, seed, max_position_embeddings=8_192, **shape, **heads).save_pretrained(
-        out
-    )
+    shape |= {"num_attention_heads": 2, "num_key_value_heads": 1, "max_position_embeddings": 8_192}
+    tiny_model(tokenizer, seed, **shape).save_pretrained(out)
     tokenizer.save_pretrained(out)
 
 
@@ -207,29 +210,19 @@ def _tokenizer(texts: list[str]) -> Any:
 
 def _fine_tune(out: Path, steps: int, seed: int) -> None:
     """Replace the random weights by those that SFT has made of them."""
-    import torch
-
     sets = [
         {"name": name, "path": str(out / ROWS / f"{name}.jsonl"), "prompt_template": template,
          "count": count}
         for name, (_, template, count) in _SETS.items()
         if count
     ]  # fmt: skip
-    values: dict[str, Any] = {
-        "model": str(out),
-        "algorithm": "sft",
-        "datasets": sets,
-        "out": str(out / "runs"),
-    }
+    values: dict[str, Any] = {"model": str(out), "out": str(out / "runs")}
+    values |= {"algorithm": "sft", "datasets": sets}
     values |= {"max_steps": steps, "warmup_steps": min(20, steps - 1), "batch_size": 16}
     values |= {"learning_rate": 4e-3, "tokens_per_batch": 8_192, "save_every": steps}
     config = TrainingConfig.of({**values, "device": "cpu", "seed": seed})
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # at this size more are slower, and their number would change sums
-    try:
+    with one_thread():
         last = train(None, None, config)
-    finally:
-        torch.set_num_threads(threads)
     with store_errors(f"cannot write to {out}"):
         shutil.copyfile(last / "model.safetensors", out / "model.safetensors")
         shutil.rmtree(out / "runs")
