@@ -200,6 +200,7 @@ def test_notes_tags_and_the_selection_by_keys_and_their_export(
     assert (row["id"], row["reader_tags"], other["id"]) == ("id-2", "check, units", "id-4")
     assert download.value.suggested_filename == "new-selection.jsonl"
 
+
 def test_a_row_that_comes_late_does_not_undo_a_mark_made_meanwhile(open_page: Open) -> None:
     page = open_page(numbered(3))
     shows(page, "id-0")
