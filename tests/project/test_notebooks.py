@@ -38,4 +38,4 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setenv(variable, str(tmp_path))
     notebook: Any = nbformat.read(path, as_version=4)
     where = {"metadata": {"path": str(tmp_path)}}
-    nbclient.NotebookClient(notebook, timeout=300, resources=where).execute()
+    nbclient.NotebookClient(notebook, timeout=900, resources=where).execute()
