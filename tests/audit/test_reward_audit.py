@@ -358,6 +358,20 @@ def test_the_audit_of_rows_lists_what_is_wrong_with_them() -> None:
     assert any(line.startswith("WEAK TESTS") for line in page(report))
 
 
+def test_a_copy_of_a_disputed_row_is_a_duplicate_too() -> None:
+    prompt = "How many legs have 9 spiders altogether on the wall of our house?"
+    rows = [{"prompt": prompt, "answer": answer} for answer in ("70", "72", "72", "71", "72")]
+    report = audit_data(rows)
+    assert [each.row for each in report.of("disputed")] == [2, 3, 4, 5]
+    copies = {each.row: each.evidence for each in report.of("duplicate")}
+    assert list(copies) == [3, 5] and all(each.startswith("of row 2,") for each in copies.values())
+
+
+def test_a_refuted_gold_is_shown_with_the_value_that_is_right() -> None:
+    [refuted] = audit_data([{"prompt": "What is 3 + 4?", "answer": "8"}]).of("refuted gold")
+    assert refuted.evidence == "by evaluation its answer is 7"
+
+
 def test_sound_rows_are_not_accused() -> None:
     rows = [{**row, "response": f"<answer>{row['answer']}</answer>"} for row in ROWS]
     assert not audit_data(rows).findings
