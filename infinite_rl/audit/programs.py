@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -190,14 +190,21 @@ def _single_asserts(text: str) -> Iterator[str]:
                 return
 
 
-def passed_share(program: str, tests: Sequence[dict[str, Any]]) -> float | None:
+def passed_share(
+    program: str, tests: Sequence[dict[str, Any]], check_time: Callable[[], None] = lambda: None
+) -> float | None:
     """The share of tests that a program passes in this package's sandbox; None if unknown.
 
+    `check_time` is called before each test, which takes a second at most.
+
     Raises:
-        RuntimeMissing: the sandbox is not built.
+        RuntimeMissing: the sandbox is not built; what `check_time` raises.
     """
     text = tagged(f"\n{fenced(program, 'python')}\n")
-    scores = [_coding().compute_reward(text, test) for test in tests]
+    scores = []
+    for test in tests:
+        check_time()
+        scores.append(_coding().compute_reward(text, test))
     if not scores or any(score.status == "unscored" for score in scores):
         return None
     return sum(score.passed for score in scores) / len(scores)

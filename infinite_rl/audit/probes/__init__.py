@@ -26,6 +26,7 @@ SEVERITIES: Mapping[str, int] = {
     UNSTABLE: 10, SILENT_ZERO: 11, HANG: 12, FALSE_REJECT: 13, EXPLOITABLE: 14,
 }  # fmt: skip
 REFUSE, ACCEPT, SURVIVE = "refuse", "accept", "survive"
+UNEQUAL = "repeated"  # the kind of a reward that is random, or keeps state
 SAME, NO_FILE, ONE_TURN, NOT_ALL = "same", "no file", "one turn", "not all"
 
 
@@ -114,7 +115,7 @@ KINDS: Mapping[str, Kind] = {
     "length": Kind(UNSTABLE, "it returns more or fewer rewards than completions", _RETURN),
     "hang": Kind(HANG, "a completion makes it hang", _TIME),
     "process ended": Kind(UNSTABLE, "a completion ends its process", _RETURN),
-    "repeated": Kind(UNSTABLE, "the same call has other results", _PURE),
+    UNEQUAL: Kind(UNSTABLE, "the same call has other results", _PURE),
     "many calls": Kind(UNSTABLE, "after many calls the same call has other results", _PURE),
     "growth": Kind(
         UNSTABLE, "each call keeps memory, files or threads", "Bound what is kept between calls."

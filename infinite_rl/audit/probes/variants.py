@@ -7,7 +7,7 @@ passes them all must be paid.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ...verification.mutation import some_mutants
 from ..programs import cases, passed_share, references, table
@@ -41,16 +41,19 @@ def half_table(row: AuditRow) -> str:
     return table(name or name_of(row), values[: len(some) // 2]) if len(some) > 1 else ""
 
 
-def variants(row: AuditRow, surface: Surface, pays_partly: bool) -> Iterator[Probe]:
+def variants(
+    row: AuditRow, surface: Surface, pays_partly: bool, check_time: Callable[[], None]
+) -> Iterator[Probe]:
     """Programs whose verdict is certain, by the tests of their row.
 
     `pays_partly`: the target pays shares of the tests, so only what fails most of them is wrong.
+    `check_time` is called before each test, and ends the search by what it raises.
     """
     tests = references(row.fields, name_of(row))[:_TESTS]
-    if not tests or passed_share(row.gold, tests) != 1.0:
+    if not tests or passed_share(row.gold, tests, check_time) != 1.0:
         return
     for kind, program in [*_right(row), *_wrong(row)]:
-        share = passed_share(program, tests)
+        share = passed_share(program, tests, check_time)
         if share is None:
             continue
         if share == 1.0 and kind == "same program":
