@@ -113,14 +113,14 @@ def _differ(one: str, other: str) -> bool:
 
 
 class _Audit:
-    """One audit: what it has learned of the target, and what failed."""
+    """One audit: the learned forms of answers, and the failed probes."""
 
     def __init__(
         self, target: Target, rows: Sequence[AuditRow], limits: Limits, wrap: str, started: float
     ) -> None:
         self.target, self.rows, self.limits, self.wrap = target, rows, limits, wrap
         self.started, self.claims = started, target.claims
-        self.stage = ""  # what is cut if the time is over now
+        self.stage = ""  # the work that is cut if the time is over now
         if self.claims.tolerance:
             self.rows = [replace(row, tolerant=True) for row in rows]
         self.is_graded = False  # wrong answers earn more the nearer they are
@@ -136,17 +136,17 @@ class _Audit:
         report, learned = self.result, False
         golds = [row for row in self.rows if row.gold or row.response]
         probed = spread(golds, self.limits.rows)
-        with self._until(_OF_PROBES, "the search for the form of a right answer, and all probes"):
+        with self._until(_OF_CALLS, "the search for the form of a right answer, and all probes"):
             if any(row.others for row in golds):
                 self.rows = self._as_lists(golds)
                 probed = spread(self.rows, self.limits.rows)
             learned = bool(probed) and self._learn(probed)
-            if learned:
-                self.stage = "the probes"
+        if learned:
+            with self._until(_OF_PROBES, "the probes"):
                 self._golds(probed)
                 self._probes([row for row in probed if row.gold])
-            elif self.rows and report.note != _OF_FORM_ALONE:
-                self.stage = "the texts that a reward must survive"
+        elif self.rows and report.note != _OF_FORM_ALONE and not report.cut:
+            with self._until(_OF_PROBES, "the texts that a reward must survive"):
                 self._unlearned(probed or self.rows[:_LEARNED])
         if self.forms:
             with self._until(_OF_CALLS, "the calls in batches, threads and forks"):
@@ -211,7 +211,7 @@ class _Audit:
         return rows
 
     def _learn(self, rows: Sequence[AuditRow]) -> bool:
-        """Set the forms in which golds are paid, what they earn, and what wrong answers earn."""
+        """Set the forms in which golds are paid, their reward, and that of wrong answers."""
         first = [row for row in rows if row.gold][:_LEARNED] or rows[:_LEARNED]
         source = self.target.about.source
         forms = in_turn([surfaces(row, source, self.wrap) for row in first])
@@ -252,14 +252,14 @@ class _Audit:
         return True
 
     def _repeat(self, pairs: Sequence[tuple[AuditRow, str]]) -> None:
-        """Call what earned most, least and between again, before anything is held for certain."""
+        """Repeat the calls with the highest, the lowest and a middle reward: results may differ."""
         chosen = [pairs[-1], pairs[0], pairs[len(pairs) // 2]]
         copies = 1 if self._call_s() > _SLOW_S else 4
         calls = [(row.sent(), completion) for row, completion in chosen] * copies
         self._show(Witness(UNEQUAL, SAME, calls, self.result.threshold))
 
     def _floor(self, rows: Sequence[AuditRow], form: Surface, full: float, low: float) -> float:
-        """What wrong answers earn in a form; if it pays them in full, what no answer earns."""
+        """The reward of wrong answers in a form, or of no answer if wrong ones earn all."""
         pairs = [(row, form(text)) for row in rows for text in answers.wrong_texts(row)[:3]]
         earned = [reply.reward for reply in self.target.judge(pairs) if reply.reward is not None]
         lowest = min(earned, default=low)
@@ -338,7 +338,7 @@ class _Audit:
             self.failures.pop("response refused")
 
     def _unlearned(self, rows: Sequence[AuditRow]) -> None:
-        """What is certain though no answer is paid: texts to survive, and equal calls."""
+        """The probes that need no paid answer: texts to survive."""
         source = self.target.about.source
         self.tried_forms = self.tried_forms or surfaces(rows[0], source, self.wrap)
         named = [form for form in self.tried_forms if form.text.partition("{}")[0][-12:] in source]

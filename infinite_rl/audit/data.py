@@ -27,7 +27,7 @@ _INPUTS = 200  # of the search of one row
 _SHARE = 0.5  # of the rows with a pass rate of 0 or 1, from which difficulty is flat
 _RATES = ("pass_rate", "solve_rate", "difficulty_pass_rate", "llama8b_solve_rate")
 
-# One row a check: what it shows, and what to do.
+# One row a check: its title, and what to do.
 CHECKS: Mapping[str, tuple[str, str]] = {
     "no gold": ("a row has no prompt or no gold", "Remove these rows."),
     "contradiction": ("the response fails against the gold", "See which of the two is wrong."),

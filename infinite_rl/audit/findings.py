@@ -1,4 +1,4 @@
-"""What an audit finds: one finding for each kind of probe, with a minimal witness, and rates."""
+"""The findings of an audit: one for each kind of probe, with a minimal witness, and rates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .targets import Witness
 class Finding:
     """A kind of probe that failed `count` of `total` times, on `rows` of `of_rows` rows.
 
-    `reply` is what the target returned to the `witness`, `cost` what that means for training. Of
+    `reply` is the target's answer to the `witness`, `cost` the effect on training. Of
     `calls` of the witness `shown` have shown the finding: if some have not, it may be chance.
     """
 
@@ -64,8 +64,8 @@ class Rate:
 class Report:
     """The audit of one target.
 
-    `full` is what the gold earns in the learned `surface`, `floor` what wrong answers earn there.
-    `note` says what could not be audited, and why; `cut` what was left out when the time was over.
+    `full` is the reward of the gold in the learned `surface`, `floor` that of wrong answers there.
+    `note` says why a part was not audited; `cut` names the parts that the time did not allow.
     """
 
     target: str
@@ -126,7 +126,7 @@ _BLIND = (
 
 
 def cost(kind: str, reply: Reply, rows: int, of_rows: int, full: float, floor: float) -> str:
-    """What a finding means for training, in a sentence; "" where nothing can be computed."""
+    """The effect of a finding on training, in a sentence; "" if nothing can be computed."""
     span = full - floor
     if kind == "executed" or reply.reward is None or not of_rows or not span:
         return ""

@@ -37,7 +37,7 @@ def text(report: Report) -> list[str]:
 
 
 def _summary(report: Report) -> list[str]:
-    """The target, how it is paid, the rates, and what the audit could not do."""
+    """The target, how it is paid, the rates, and the parts that were not audited."""
     lines = [f"{report.target} ({report.kind}), {report.rows} rows"]
     if report.surface:
         form = without_work(report.surface.text)[-80:]
@@ -89,7 +89,7 @@ def _finding(number: int, finding: Finding, threshold: float) -> list[str]:
 
 
 def outcome(finding: Finding) -> str:
-    """What the target returned to the witness, in words."""
+    """The target's reply to the witness, in words."""
     reply, witness = finding.reply, finding.witness
     if finding.kind == "executed":
         return "the code ran"

@@ -1,7 +1,7 @@
 """The process of a foreign reward: started, asked, and killed with all that it started.
 
 The reward sees no variable of the caller's environment but those that find libraries, works in an
-empty folder of its own, and has limits of time and memory. Its code runs natively: this keeps
+empty temporary folder, and has limits of time and memory. Its code runs natively: this keeps
 accidents and secrets apart, and is no sandbox against a program that attacks its host.
 """
 
@@ -65,7 +65,7 @@ class Reply(NamedTuple):
 
 @dataclass(frozen=True)
 class Description:
-    """What a target says of itself."""
+    """The name, documentation and source of a target."""
 
     kind: str
     name: str
@@ -112,7 +112,7 @@ class Process:
         except OutOfTime:
             self.close()
             raise UsageError(f"the import of {spec} takes longer than --seconds allows") from None
-        except BaseException:
+        except BaseException:  # also an interrupt must leave no process and no folder behind
             self.close()
             raise
 
@@ -306,7 +306,7 @@ def _absolute(spec: str) -> str:
 
 
 def _marked(mark: str) -> Iterator[int]:
-    """The processes with this mark in their environment, where the system lists them."""
+    """The processes with this mark in their environment, if the system lists them in /proc."""
     needle = f"{_MARK}={mark}".encode()
     for path in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):

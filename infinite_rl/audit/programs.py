@@ -150,7 +150,7 @@ def is_program(code: str) -> bool:
 
 
 def is_script(columns: Mapping[str, Any]) -> bool:
-    """Whether the tests feed a standard input and compare what is printed."""
+    """Whether the tests feed a standard input and compare the output."""
     name, some = cases(columns)
     return bool(some) and not name and all(_is_printed(case) for case in some)
 

@@ -1,4 +1,4 @@
-"""The rows of an audit: a prompt, a gold, and its kind, which says what is certain about it."""
+"""The rows of an audit: a prompt, a gold, and the kind of the gold, which decides the probes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A target under audit: its process, its kind of call, and what it pays.
+"""A target under audit: its process, its kind of call, and its replies.
 
 `KINDS` has a row for each kind of target; how each is called is in `child.py`, which runs in the
 target's process. A target of the kind "ours" is this package's reward.
@@ -48,7 +48,7 @@ _FAULTS = {
 
 @dataclass(frozen=True)
 class Witness:
-    """Calls that show a finding, and what a sound reward would do.
+    """Calls that show a finding, and the expectation that a sound reward meets.
 
     `expect` is that of a probe, or "same": called as `how`, each pair earns what it earns alone, or
     "no file": the text is not executed, or "not all": one of the pairs is refused, or "one turn":

@@ -22,7 +22,7 @@ class Audit(Verb):
     """Audit rewards on rows: which wrong completions do they pay, which right ones do they refuse?
     Each finding has a severity, a minimal witness that replays, its cost and how to mend it.
     A target is FILE.py:NAME, package.module:NAME or the URL of a reward server; its kind follows
-    from its parameters. It runs in a process of its own, without your environment variables, but
+    from its parameters. It runs in a separate process, without your environment variables, but
     natively: audit code that you would also train with.
 
     targets    the rewards; several are compared on the same rows
@@ -118,7 +118,7 @@ class Audit(Verb):
 
 
 class Replay(Verb):
-    """Call the target again as a witness says, and print what it returns.
+    """Call the target again as a witness says, and print its result.
 
     witness  a report of `infinite-rl audit -o REPORT.json`, or one witness of it
     number   the finding of the report (default: all)
@@ -205,7 +205,7 @@ class Rows(RowsIn):
         return NOT_DONE if findings else DONE
 
 
-_CACHES = ("HOME", "XDG_CACHE_HOME")  # where the compiled sandboxes are
+_CACHES = ("HOME", "XDG_CACHE_HOME")  # they lead to the compiled sandboxes
 OURS = "infinite_rl.audit.ours:compute_reward"
 _DROP_IN = """\
 This package's reward on the same rows is the last line of the table. As a drop-in:

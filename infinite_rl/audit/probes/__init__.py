@@ -1,14 +1,14 @@
 """The probes: completions whose verdict is certain, and calls whose results must agree.
 
-    text.py      what answers nothing: empty, the prompt, hostile and huge text
-    answers.py   wrong answers, several answers, and what may stand around the right one
+    text.py      texts without an answer: empty, the prompt, hostile and huge text
+    answers.py   wrong answers, several answers, and texts around the right one
     spellings.py  other spellings of the right answer, and when they must be read
     patterns.py  texts on which the patterns of the target's source backtrack
     code.py      wrong programs, and programs that attack their harness
     variants.py  programs near the right one, judged by this package's sandbox
     function.py  the reward as a function: repeated, in batches, threads and forks
 
-`KINDS` has a row for each kind of probe: what it shows if it fails, why, and how to mend it.
+`KINDS` has a row for each kind of probe: the severity, title and repair of its failure.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ SAME, NO_FILE, ONE_TURN, NOT_ALL = "same", "no file", "one turn", "not all"
 
 @dataclass(frozen=True)
 class Probe:
-    """A completion for a row, and what a sound reward does with it.
+    """A completion for a row, and the expectation that a sound reward meets.
 
-    "refuse": pay less than half of what the gold earns; "accept": pay more; "survive": return any
+    "refuse": pay less than half of the gold's reward; "accept": pay more; "survive": return any
     number in time.
     """
 
@@ -45,7 +45,7 @@ class Probe:
 
 
 class Kind(NamedTuple):
-    """What a failed probe shows: its severity, a title, and how to mend the reward."""
+    """The severity and title of a failed probe, and how to mend the reward."""
 
     severity: str
     title: str

@@ -18,7 +18,7 @@ from .code import name_of
 
 _MUTANTS = 12  # of a row
 _TESTS = 8  # that are judged here
-# What a wrapper does to a result: a harness that compares texts or rounds cannot tell them apart.
+# Changes of a result that a harness cannot see if it compares texts, rounds or sorts.
 _RESULTS = (
     "str(x)", "repr(x)", "[x]", "(x,)", "x + x", "x * 1.01 if isinstance(x, float) else x",
     "x[:1] if hasattr(x, '__getitem__') else x", "x[::-1] if hasattr(x, '__getitem__') else x",
@@ -47,7 +47,7 @@ def variants(
     """Programs whose verdict is certain, by the tests of their row.
 
     `pays_partly`: the target pays shares of the tests, so only what fails most of them is wrong.
-    `check_time` is called before each test, and ends the search by what it raises.
+    `check_time` is called before each test; its exception ends the search.
     """
     tests = references(row.fields, name_of(row))[:_TESTS]
     if not tests or passed_share(row.gold, tests, check_time) != 1.0:
