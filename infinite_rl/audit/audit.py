@@ -52,6 +52,7 @@ _OF_STATE = ("order", UNEQUAL, "many calls", "growth", "side effect", "patched",
 _WHOLE = ("batch", "batch zero", "patched", "prompt")  # witnesses that are not made smaller
 _COMPARED = ("order", "batch", "batch zero", "threads", "fork", "thread", "many calls")
 _FORGED = 2  # rows of code whose harness is attacked
+_FIRST = 40  # programs of the first row, before those that do not end
 _ENOUGH = 3  # failures of one kind, of a target that runs programs
 _MOST_HANGS = 2  # after which no further long text is sent
 _AGAIN = 10  # calls of a witness, if the reward is random
@@ -389,8 +390,8 @@ class _Audit:
                 self._run(list(text.hostile(row, self.forms[0])))
                 self._run_apart([*text.expensive(row, self.forms[0])])
                 self._executed(row)
-            if number == 0 and self._reads_messages(row):
-                self._run(list(text.messages(row, self.forms[0])))
+            if number == 0:
+                self._messages(row)
         self.stage = "the probes of spellings and of long texts"
         if not self.is_graded:
             self._spellings(rows)
@@ -402,25 +403,30 @@ class _Audit:
         form = self.forms[0]
         for number, row in enumerate(rows):
             self.stage = f"the programs, from row {number + 1} of {len(rows)} on"
+            if number == 0:  # on a process that no program has changed yet
+                pairs = [(row.sent(), code.patching(row, form))]
+                self._show(Witness("patched", SAME, pairs, self.result.threshold))
             near = variants.variants(row, form, self._pays_partly(row), self.target.check_time)
             attacks = code.forgeries(row, form) if number < _FORGED else ()
             plain = code.wrong(row, form) if number < _FORGED else ()
             # In turn: a target that runs each program for a second is asked some of each.
             turns = zip_longest(attacks, plain, near)
-            self._run_some(probe for turn in turns for probe in turn if probe is not None)
+            programs = (probe for turn in turns for probe in turn if probe is not None)
+            self._run_some(islice(programs, _FIRST))
             if number == 0:
-                pairs = [(row.sent(), code.patching(row, form))]
-                self._show(Witness("patched", SAME, pairs, self.result.threshold))
-                self._run(list(text.nothing(row, form)))
-                if self._reads_messages(row):
-                    self._run(list(text.messages(row, form)))
                 self._run_apart(list(code.endless(row, form)))
+            self._run_some(programs)
+            if number == 0:
+                self._run(list(text.nothing(row, form)))
+                self._messages(row)
 
     def _run_some(self, probes: Iterable[Probe]) -> None:
         """Run probes one at a time, of each kind until some have failed."""
         for probe in probes:
             if len(self.failures[probe.kind]) < _ENOUGH:
                 self._run([probe])
+                if "patched" in self.failures and code.patches(probe.completion):
+                    self.target.fresh()
 
     def _pays_partly(self, row: AuditRow) -> bool:
         """Whether a program that passes half of the tests earns a part of the reward."""
@@ -429,6 +435,13 @@ class _Audit:
         step = (self.result.full - self.result.floor) / 100
         low, high = self.result.floor + step, self.result.full - step
         return not half or reply.reward is not None and low < reply.reward < high
+
+    def _messages(self, row: AuditRow) -> None:
+        """Answers in the messages of a chat, or in the items of a response."""
+        if self.target.kind == "nemo_gym":
+            self._run(list(text.responses(row, self.forms[0])))
+        elif self._reads_messages(row):
+            self._run(list(text.messages(row, self.forms[0])))
 
     def _reads_messages(self, row: AuditRow) -> bool:
         """Whether the target pays the gold in a chat message, and knows of tools."""

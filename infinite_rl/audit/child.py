@@ -33,7 +33,7 @@ from itertools import islice
 from typing import Any
 
 _SOURCE_CHARS = 200_000
-MESSAGES = "\x00messages:"  # before a completion that is a JSON list of messages
+MESSAGES = "\x00messages:"  # before a JSON list of chat messages, or of items of a response
 PATCHED = "built-in functions"  # a name in `_state`
 _SOAK_S = 3.0  # for many calls
 _MANY_ROUNDS = 400
@@ -245,6 +245,9 @@ def _nemo_gym(fn: Any, rows: list[Any], completions: list[str], _chat: bool) -> 
     for text, row in zip(completions, rows, strict=True):
         part = {"type": "output_text", "text": text, "annotations": []}
         message = {"id": "1", "type": "message", "role": "assistant", "status": "completed"}
+        output = [{**message, "content": [part]}]
+        if text.startswith(MESSAGES):
+            output = json.loads(text[len(MESSAGES) :])
         request = {"input": [{"role": "user", "content": row["prompt"]}]}
         body = {
             "responses_create_params": request,
@@ -252,7 +255,7 @@ def _nemo_gym(fn: Any, rows: list[Any], completions: list[str], _chat: bool) -> 
             "response": {
                 **{"id": "1", "created_at": 0.0, "model": "audit", "object": "response"},
                 **{"parallel_tool_calls": False, "tool_choice": "none", "tools": []},
-                "output": [{**message, "content": [part]}],
+                "output": output,
             },
         }
         if isinstance(fn, str):

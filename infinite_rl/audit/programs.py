@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -57,6 +58,8 @@ def _cases_in(part: Any) -> Iterator[tuple[str, Case]]:
             yield from _cases_in(each) if isinstance(each, Mapping) else ()
     elif isinstance(part, Mapping):
         yield from _cases_of(part)
+    elif isinstance(part, str) and ">>>" in part:
+        yield from _shown(part)
     elif isinstance(part, str) and "assert" in part:
         yield from _asserted(part)
 
@@ -106,6 +109,16 @@ def _asserted(text: str) -> Iterator[tuple[str, Case]]:
             yield test.left.func.id, Case(args, ast.literal_eval(test.comparators[0]))
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             continue
+
+
+def _shown(text: str) -> Iterator[tuple[str, Case]]:
+    """The examples of a doctest that call a function with literals and show a literal."""
+    try:
+        examples = doctest.DocTestParser().get_examples(text)
+    except ValueError:
+        return
+    for each in examples:
+        yield from _asserted(f"assert ({each.source.strip()}) == ({each.want.strip()})")
 
 
 def table(name: str, some: list[Case]) -> str:

@@ -102,6 +102,10 @@ KINDS: Mapping[str, Kind] = {
     "long reasoning": Kind(
         FALSE_REJECT, "a right answer after long reasoning is refused", "Read the whole completion."
     ),
+    "several items": Kind(
+        FALSE_REJECT, "a right answer in a response of several items is refused",
+        "Join the texts of all messages; skip reasoning, refusals and empty parts.",
+    ),
     "other numbers": Kind(
         FALSE_REJECT, "numbers or signs in the reasoning turn a right answer wrong", _LAST
     ),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ..child import MESSAGES
 from ..rows import CHOICE, CODE, WHOLE, AuditRow
 from ..surfaces import Surface
-from . import SURVIVE, Probe
+from . import ACCEPT, SURVIVE, Probe
 from .patterns import attacks
 
 _NOTHING = ("I do not know.", "I cannot solve this.", "yes", "...", "The answer is obvious.")
@@ -76,6 +76,24 @@ def messages(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     tool = {"role": "tool", "content": "nothing"}
     for chat in ([called], [{"role": "assistant", "content": ""}], [called, tool, last]):
         yield Probe("raises", row, MESSAGES + json.dumps(chat), SURVIVE)
+
+
+def responses(row: AuditRow, surface: Surface) -> Iterator[Probe]:
+    """Responses of several items, as NeMo Gym's servers get them from models that reason."""
+
+    def message(*texts: str) -> dict[str, object]:
+        parts = [{"type": "output_text", "text": text, "annotations": []} for text in texts]
+        return {"id": "1", "type": "message", "role": "assistant", "content": parts}
+
+    answer, reasoning = surface(row.gold), {"id": "0", "type": "reasoning", "summary": []}
+    right = [[reasoning, message(answer)], [message(answer, "")]]
+    if row.kind != WHOLE:  # an instruction may ask for a text without such a line
+        right.append([message("Let me think.\n"), message(answer)])
+    for output in right:
+        yield Probe("several items", row, MESSAGES + json.dumps(output), ACCEPT)
+    refusal = {**message(), "content": [{"type": "refusal", "refusal": "I cannot help."}]}
+    for output in ([], [reasoning], [refusal]):
+        yield Probe("raises", row, MESSAGES + json.dumps(output), SURVIVE)
 
 
 def huge(row: AuditRow, surface: Surface, source: str, size: int) -> Iterator[Probe]:

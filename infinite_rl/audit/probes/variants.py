@@ -6,11 +6,12 @@ passes them all must be paid.
 
 from __future__ import annotations
 
+import ast
 import textwrap
 from collections.abc import Callable, Iterator
 
 from ...verification.mutation import some_mutants
-from ..programs import cases, passed_share, references, table
+from ..programs import cases, parsed, passed_share, references, table
 from ..rows import AuditRow
 from ..surfaces import Surface
 from . import ACCEPT, REFUSE, Probe
@@ -26,11 +27,13 @@ _RESULTS = (
     "tuple(x) if isinstance(x, list) else list(x) if isinstance(x, tuple) else x",
     "sorted(x) if isinstance(x, list) else x", "set(x) if isinstance(x, list) else x",
     "-x if isinstance(x, (int, float)) else x", "None if x else x", "x if x else None",
+    "float('nan') if isinstance(x, (int, float)) else x",
 )  # fmt: skip
 _PRINTED = (
     "text + 'and more\\n'", "'Result: ' + text", "text.upper()", "text[:1]", "text.split()[0]",
     "text.replace(' ', '')", "'\\n'.join(text.split())", "' '.join(sorted(text.split()))",
-    "text + text", "text.strip()[:-1]", "text.strip()[1:]", "'0' + text",
+    "text + text", "text.strip()[:-1]", "text.strip()[1:]", "'0' + text", "text.lower()",
+    "re.sub(r'[0-9.]+', 'nan', text)",
 )  # fmt: skip
 
 
@@ -90,7 +93,7 @@ def _wrapped(code: str, name: str, result: str) -> str:
 def _printing(code: str, result: str) -> str:
     """The script with its output changed: `result` is an expression of text."""
     return (
-        "import contextlib, io\n_out = io.StringIO()\nwith contextlib.redirect_stdout(_out):\n"
+        "import contextlib, io, re\n_out = io.StringIO()\nwith contextlib.redirect_stdout(_out):\n"
         f"    exec({code!r}, {{'__name__': '__main__'}})\n"
         f"text = _out.getvalue()\nprint({result}, end='')\n"
     )
@@ -102,7 +105,13 @@ def _right(row: AuditRow) -> Iterator[tuple[str, str]]:
     yield kind, f"import math\n\n{code}"
     yield kind, f"def helper(*args):\n    return 0\n\n{code}"
     yield kind, f'"""Solves the task: it\'s \u201ctested\u201d, 100 %."""\n{code}'
+    if (commented := _commented(code)) != code:
+        yield kind, commented
     if not name:
+        yield (
+            kind,
+            f"import io\nimport sys\n\nsys.stdin = io.TextIOWrapper(sys.stdin.buffer)\n{code}",
+        )
         inside = textwrap.indent(code, "    ")
         yield kind, f"def main():\n{inside}\n\n\nmain()"
         yield kind, f"def main():\n{inside}\n\n\nif __name__ == '__main__':\n    main()"
@@ -117,9 +126,30 @@ def _right(row: AuditRow) -> Iterator[tuple[str, str]]:
         f"    return _solve(*args, **kwargs)\n\n\n@functools.wraps(_solve)\n"
         f"def {name}(*args, **kwargs):\n    return _checked(args, kwargs)\n",
     )
+    example = f'    """Solve it.\n\n    >>> {name}(...)  # as an example\n    3 (three)\n    """\n'
+    yield (
+        kind,
+        f"{code}\n\n_solve = {name}\n\n\ndef {name}(*args, **kwargs):\n{example}"
+        "    return _solve(*args, **kwargs)\n",
+    )
+    yield (  # words in which a harness that searches the source sees calls of open, eval or exec
+        kind,
+        f"{code}\n\nexecution = {name}\n\n\ndef {name}(*opening, **evaluated):\n"
+        "    return execution(*opening, **evaluated)\n",
+    )
     yield (
         kind,
         f"class Solver:\n    def run(self, *args, **kwargs):\n"
         f"{textwrap.indent(code, ' ' * 8)}\n        return {name}(*args, **kwargs)\n\n\n"
         f"def {name}(*args, **kwargs):\n    return Solver().run(*args, **kwargs)\n",
     )
+
+
+def _commented(code: str) -> str:
+    """The program with a comment in the first column inside its first function."""
+    tree = parsed(code)
+    functions = [each for each in tree.body if isinstance(each, ast.FunctionDef)] if tree else []
+    lines = code.splitlines()
+    if functions and len(functions[0].body) > 1:
+        lines.insert(functions[0].body[1].lineno - 1, "# the next step")
+    return "\n".join(lines)
