@@ -88,14 +88,17 @@ def audited(path: Path, about: Mapping[str, Any], limits: Limits) -> tuple[Repor
     rows = list(audit_rows(path.with_suffix(".jsonl")))
     with target_of(path, about) as target:
         report = audit(target, rows, Settings(kind_of(about)), limits)
-        return report, count_replayed(report)
+    return report, count_replayed(report, path, about)
 
 
-def count_replayed(report: Report) -> int:
-    """How many of the witnesses show their findings again."""
-    settings = Settings(report.kind)
-    each = (replay(report.target, f.witness, settings, report.chat)[0] for f in report.findings)
-    return sum(each)
+def count_replayed(report: Report, path: Path, about: Mapping[str, Any]) -> int:
+    """How many of the witnesses show their findings again. Each is called on a fresh target."""
+    shown = 0
+    for finding in report.findings:
+        with target_of(path, about) as target:
+            settings = Settings(report.kind)
+            shown += replay(target, finding.witness, settings, report.chat)[0]
+    return shown
 
 
 def main() -> None:

@@ -131,6 +131,7 @@ class _Audit:
         self.failures: dict[str, list[tuple[Probe, Witness, Reply]]] = defaultdict(list)
         self.tried: dict[str, list[int]] = defaultdict(list)
         self.hangs = 0
+        self.endless: list[Probe] = []  # programs that a server gets last: it may not answer again
 
     def report(self) -> Report:
         """Learn, probe, minimize and count."""
@@ -414,7 +415,9 @@ class _Audit:
             programs = (probe for turn in turns for probe in turn if probe is not None)
             self._run_some(islice(programs, _FIRST))
             if number == 0:
-                self._run_apart(list(code.endless(row, form)))
+                self.endless = list(code.endless(row, form))
+                if not self.target.is_server:
+                    self._run_apart(self.endless)
             self._run_some(programs)
             if number == 0:
                 self._run(list(text.nothing(row, form)))
@@ -578,6 +581,7 @@ class _Audit:
     def _findings(self) -> list[Finding]:
         """A finding for each kind that failed and whose witness shows it again, then smaller."""
         findings: list[Finding] = []
+        is_random = False
         kinds = [kind for kind, failures in self.failures.items() if failures]
         kinds.sort(key=lambda kind: (kind != UNEQUAL, -SEVERITIES[KINDS[kind].severity]))
         # A target that keeps state has a fresh process each time, as `replay` has. For others one
@@ -591,9 +595,17 @@ class _Audit:
             for at, kind in enumerate(kinds):
                 self.stage = f"second calls, so no findings: {', '.join(kinds[at:])}"
                 findings += self._confirmed(kind, is_pure, is_random)
-            self.stage = "the search for smaller witnesses"
+        last = self.endless if self.target.is_server and not self.hangs else []
+        # A hang is two calls of `timeout` seconds; the process needs some more.
+        reserved = 2.5 * self.target.process.timeout / self.limits.seconds if last else 0.0
+        with self._until(1.0 - reserved, "the search for smaller witnesses"):
             for at, finding in enumerate(findings):
                 findings[at] = self._smaller(finding, is_pure)
+        if last:
+            with self._until(1.0, "the programs that do not end"):
+                while last and not self.hangs:
+                    self._run([last.pop(0)])
+                findings += self._confirmed("hang", True, is_random)
         return findings
 
     def _is_random(self) -> bool:

@@ -104,6 +104,11 @@ class Target:
         self.process.close()
 
     @property
+    def is_server(self) -> bool:
+        """Whether the target is a URL, whose process cannot be started again."""
+        return self.spec.startswith(("http://", "https://"))
+
+    @property
     def in_batches(self) -> bool:
         """Whether one call judges several completions."""
         return KINDS[self.kind][1]

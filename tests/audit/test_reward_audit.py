@@ -13,6 +13,8 @@ import pytest
 from infinite_rl.audit import Limits, Report, Settings, audit, audit_rows, replay
 from infinite_rl.audit.data import audit_data, page
 from infinite_rl.audit.pages import sarif, text, values, web_page
+from infinite_rl.audit.probes.variants import variants
+from infinite_rl.audit.surfaces import Surface
 from infinite_rl.cli import main
 from infinite_rl.errors import UsageError
 
@@ -41,11 +43,12 @@ def audited(tmp_path: Path) -> Audited:
         rows: Sequence[object] = ROWS,
         seconds: float = 90,  # far more than a quiet machine takes
         timeout: float = 4,
+        kind: str = "",
         **options: object,
     ) -> Report:
         (tmp_path / "grader.py").write_text(textwrap.dedent(code), encoding="utf-8")
         each = list(audit_rows(rows))  # type: ignore[arg-type]
-        limits, settings = Limits(seconds, rows=2), Settings(timeout=timeout)
+        limits, settings = Limits(seconds, rows=2), Settings(kind, timeout=timeout)
         return audit(f"{tmp_path}/grader.py:reward", each, settings, limits, **options)  # type: ignore[arg-type]
 
     return run
@@ -340,6 +343,88 @@ def test_a_harness_in_this_sandbox_is_not_accused(tmp_path: Path) -> None:
     settings = Settings(timeout=20, memory=0, keep=("HOME", "XDG_CACHE_HOME"))
     report = audit(f"{tmp_path}/harness.py:reward", each, settings, Limits(60, 1))
     assert report.surface and not report.findings
+
+
+@pytest.mark.slow
+def test_a_harness_in_process_is_attacked_anew_after_a_program_has_patched_it(
+    audited: Audited,
+) -> None:
+    code = """
+    import ast
+
+    def reward(completion, tests):
+        program = completion.split("```python")[-1].split("```")[0]
+        if any(word in program for word in ("open", "eval", "os.", "subprocess")):
+            return 0.0
+        try:
+            scope = {}
+            exec(program, scope)
+            for test in tests:
+                compare = ast.parse(test).body[0].test
+                expected = ast.literal_eval(compare.comparators[0])
+                if scope["add"](*map(ast.literal_eval, compare.left.args)) != expected:
+                    return 0.0
+        except BaseException:
+            return 0.0
+        return 1.0
+    """
+    report = audited(code, PROGRAMS)
+    assert {"patched", "forgery", "same program"} <= kinds(report)
+    [refused] = [each for each in report.findings if each.kind == "same program"]
+    assert "opening" in refused.witness.pairs[0][1]
+
+
+SCRIPT = {
+    "prompt": "Print the sum of the numbers.",
+    "inputs": ["1 2", "3 4", "9 9"],
+    "outputs": ["3", "7", "18"],
+    "solution": "def total(line):\n    parts = line.split()\n    return sum(map(int, parts))\n\n\n"
+    "print(total(input()))",
+}
+DOCTEST = {
+    "prompt": "Write add(a, b).",
+    "solution": "def add(a, b):\n    total = a + b\n    return total\n",
+    "tests": "Sums:\n>>> add(1, 2)\n3\n>>> add('a', 'b')\n'ab'\n>>> add(2, 2)\n4\n>>> add\n<f>\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("row", "features"),
+    [
+        (SCRIPT, ("stdin.buffer", "\n# the next")),
+        (DOCTEST, (">>> add(...)", "opening", "\n# the next")),
+    ],
+)
+def test_the_same_program_in_other_words_passes_its_tests(
+    row: dict[str, object], features: Sequence[str]
+) -> None:
+    [each] = audit_rows([row])
+    probes = list(variants(each, Surface("alone", "{}"), False, lambda: None))
+    right = [probe.completion for probe in probes if probe.kind == "same program"]
+    wrong = [probe.completion for probe in probes if probe.kind == "wrong program"]
+    assert all(any(feature in program for program in right) for feature in features)
+    assert len(right) >= 8 and any("nan" in program for program in wrong)
+
+
+RESPONSE = """
+    def reward(body):
+        output = body["response"]["output"]
+        text = {text}
+        return {{"reward": float(text.strip().endswith(f"<answer>{{body['answer']}}</answer>"))}}
+"""
+JOINED = '"".join(p.get("text", "") for o in output for p in o.get("content", ()))'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [(JOINED, set()), ('output[0]["content"][-1]["text"]', {"several items", "raises"})],
+)
+def test_a_server_gets_the_items_of_a_model_that_reasons(
+    audited: Audited, text: str, expected: set[str]
+) -> None:
+    report = audited(RESPONSE.format(text=text), kind="nemo_gym")
+    assert report.full == 1.0 and kinds(report) & {"several items", "raises"} == expected
 
 
 # --- hostile targets ------------------------------------------------------------------------------

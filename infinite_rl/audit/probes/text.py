@@ -83,7 +83,8 @@ def responses(row: AuditRow, surface: Surface) -> Iterator[Probe]:
 
     def message(*texts: str) -> dict[str, object]:
         parts = [{"type": "output_text", "text": text, "annotations": []} for text in texts]
-        return {"id": "1", "type": "message", "role": "assistant", "content": parts}
+        head = {"id": "1", "type": "message", "role": "assistant", "status": "completed"}
+        return {**head, "content": parts}
 
     answer, reasoning = surface(row.gold), {"id": "0", "type": "reasoning", "summary": []}
     right = [[reasoning, message(answer)], [message(answer, "")]]
