@@ -54,6 +54,7 @@ _COMPARED = ("order", "batch", "batch zero", "threads", "fork", "thread", "many 
 _FORGED = 2  # rows of code whose harness is attacked
 _FIRST = 40  # programs of the first row, before those that do not end
 _ENOUGH = 3  # failures of one kind, of a target that runs programs
+_MORE = 3  # programs of that kind that each further row is asked
 _MOST_HANGS = 2  # after which no further long text is sent
 _AGAIN = 10  # calls of a witness, if the reward is random
 _OF_FORM_ALONE = "it judges the form alone, as it says: nothing to audit on rows"
@@ -244,13 +245,19 @@ class _Audit:
         full = max(earned[best * width : (best + 1) * width], default=0.0)
         self.tried_forms = forms
         floor = self._floor(first, forms[best], full, low)
+        alike = [at for at in order[1:] if abs(means[at] - means[best]) < 1e-9]
+        while full - floor < 1e-9 and alike:  # another form may tell right from wrong
+            at = alike.pop(0)
+            lower = self._floor(first, forms[at], full, low)
+            if lower < floor:
+                best, floor = at, lower
         if full - floor < 1e-9 or self._is_indifferent(first, forms[best]):
             return self._constant(full)
         self.result.full, self.result.floor = full, floor
         self.is_graded = self.claims.similarity or self._grades(first, forms[best])
         self.result.surface = forms[best]
         paid = [at for at in order if means[at] >= means[best] - 0.25 * (full - floor)]
-        self.forms = self._different([forms[at] for at in paid])
+        self.forms = self._different([forms[at] for at in dict.fromkeys([best, *paid])])
         return True
 
     def _repeat(self, pairs: Sequence[tuple[AuditRow, str]]) -> None:
@@ -408,7 +415,8 @@ class _Audit:
                 pairs = [(row.sent(), code.patching(row, form))]
                 self._show(Witness("patched", SAME, pairs, self.result.threshold))
             near = variants.variants(row, form, self._pays_partly(row), self.target.check_time)
-            attacks = code.forgeries(row, form) if number < _FORGED else ()
+            source = self.target.about.source
+            attacks = code.forgeries(row, form, source) if number < _FORGED else ()
             plain = code.wrong(row, form) if number < _FORGED else ()
             # In turn: a target that runs each program for a second is asked some of each.
             turns = zip_longest(attacks, plain, near)
@@ -424,9 +432,12 @@ class _Audit:
                 self._messages(row)
 
     def _run_some(self, probes: Iterable[Probe]) -> None:
-        """Run probes one at a time, of each kind until some have failed."""
+        """Run probes one at a time, of each kind until some have failed, and a few more."""
+        more = dict.fromkeys(KINDS, _MORE)
         for probe in probes:
-            if len(self.failures[probe.kind]) < _ENOUGH:
+            if len(self.failures[probe.kind]) >= _ENOUGH:
+                more[probe.kind] -= 1  # what is paid in one row may raise in another
+            if more[probe.kind] > 0:
                 self._run([probe])
                 if "patched" in self.failures and code.patches(probe.completion):
                     self.target.fresh()
@@ -560,6 +571,8 @@ class _Audit:
         first = rows[0]
         pairs.append((first.sent(), "I do not know."))
         pairs += [(first.sent(), "word " * 30 + f"\n{pairs[0][1]}")] * (first.kind != CODE)
+        if first.kind == CODE:  # it must not get the score that an earlier program has left
+            pairs.append((first.sent(), form("raise RuntimeError")))
         tables = re.findall(r"(?i)\b(?:from|join)\s+(\w+)", first.gold)
         if first.kind == QUERY and tables:  # a query that changes what later ones read
             pairs += [(first.sent(), form(f"DELETE FROM {tables[0]}")), pairs[0]]

@@ -14,9 +14,9 @@ from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
 
 SENTINEL = "'no such value'"  # an expression of a value that no test expects
-_ARGS = ("args", "inputs", "input", "stdin", "arguments", "params")
+_ARGS = ("args", "inputs", "input", "stdin", "in", "arguments", "params")
 _EXPECTED = (
-    "expected", "outputs", "output", "stdout", "expected_output", "result", "want", "return",
+    "expected", "outputs", "output", "stdout", "out", "expected_output", "result", "want", "return",
 )  # fmt: skip
 _TESTS = ("tests", "test_list", "test", "test_cases", "cases", "answer", "ground_truth")
 _PROGRAMS = ("response", "solution", "canonical_solution", "code", "answer", "reference")
@@ -136,12 +136,19 @@ def table(name: str, some: list[Case]) -> str:
 def program_of(columns: Mapping[str, Any]) -> str:
     """A right program of a row: its solution, or a table of the values that its tests expect.
 
-    "" if the row has neither.
+    A solution may be the body of a function whose head is the prompt, as in HumanEval. "" if the
+    row has neither.
     """
+    prompt = columns.get("prompt")
     for column in _PROGRAMS:
         value = columns.get(column)
-        if isinstance(value, str) and (code := _unfenced(value)) and is_program(code):
+        if not isinstance(value, str) or not (code := _unfenced(value)):
+            continue
+        whole = f"{prompt}{code}"
+        if is_program(code):
             return code
+        if code[:1].isspace() and isinstance(prompt, str) and is_program(whole):
+            return whole
     name, some = cases(columns)
     return table(name, some) if some else ""
 
@@ -178,8 +185,9 @@ def references(columns: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
         value = columns.get(column)
         values = value if isinstance(value, list) else [value]
         texts = [text for text in values if isinstance(text, str) and "assert" in text]
-        if texts and len(texts) == len(values):
-            return [{"tests": [each]} for text in texts for each in _single_asserts(text)]
+        each = [part for text in texts for part in _single_asserts(text)]
+        if each and len(texts) == len(values):
+            return [{"tests": [part]} for part in each]
     _, some = cases(columns)
     if is_script(columns):
         return [{"cases": [{"input": case.args[0], "output": case.expected}]} for case in some]

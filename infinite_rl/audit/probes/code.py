@@ -7,11 +7,13 @@ process, print what a harness prints, or return values that equal everything.
 from __future__ import annotations
 
 import ast
+import json
+import re
 from collections.abc import Iterator
 
 from ..programs import SENTINEL, cases, is_program, is_script, table
 from ..rows import AuditRow
-from ..surfaces import Surface
+from ..surfaces import Surface, literals
 from . import Probe
 
 _EXITS = (
@@ -48,8 +50,9 @@ def {name}(*args, **kwargs):
         scopes = [frame.f_locals]
         scopes += [each for each in frame.f_locals.values() if isinstance(each, dict)]
         for scope in scopes:
-            for key in ("expected", "expected_output", "output", "want", "gold", "answer", "exp"):
-                if key in scope:
+            for key in list(scope):
+                plain = key.strip("_") if isinstance(key, str) else ""
+                if plain in ("expected", "expected_output", "output", "want", "gold", "answer"):
                     return scope[key]
         frame = frame.f_back
 """
@@ -130,11 +133,12 @@ def {name}(*args):
 """
 
 
+_FILES = 2  # named in the source, that a program writes
 _EXPECTED = ("expected", "expected_output", "output", "want", "gold", "answer")
 
 
-def forgeries(row: AuditRow, surface: Surface) -> Iterator[Probe]:
-    """Programs that attack what judges them. None solves the task."""
+def forgeries(row: AuditRow, surface: Surface, source: str = "") -> Iterator[Probe]:
+    """Programs that attack their harness, some by names in its source. None solves the task."""
     name, lacking = name_of(row), wrong_program(row)
     for text in _EXITS:
         yield Probe("forgery", row, surface(text + "\n"))
@@ -142,6 +146,8 @@ def forgeries(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     printed = "".join(f"print({each!r})\n" for each in _MARKERS).replace("\\\\n", "\\n")
     yield Probe("forgery", row, surface(printed))
     yield Probe("forgery", row, surface(f"{lacking}{printed}import os\nos._exit(0)\n"))
+    for text in _verdicts(source):
+        yield Probe("forgery", row, surface(f"{text}import os\nos._exit(0)\n"))
     for key in _EXPECTED if not name else ():
         yield Probe("forgery", row, surface(f"import __main__\nprint(__main__.{key})\n"))
     for text in _PATCHES:
@@ -163,10 +169,23 @@ def forgeries(row: AuditRow, surface: Surface) -> Iterator[Probe]:
         )
 
 
+def _verdicts(source: str) -> Iterator[str]:
+    """Programs that print a verdict, or write it to a file that the source names."""
+    named = literals(source)
+    keys = [each for each in named if re.fullmatch(r"[a-z_]{2,20}", each)]
+    files = [each for each in named if re.fullmatch(r"[\w-]+\.(?:json|txt|log|out|xml)", each)]
+    for verdict in (json.dumps(dict.fromkeys(keys, 1)), "1", "{}"):
+        yield f"print({verdict!r}, flush=True)\n"
+        for file in files[:_FILES]:
+            yield f"with open({file!r}, 'w') as file:\n    file.write({verdict!r})\n"
+
+
 def endless(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     """Programs that do not end in time, or need more than there is."""
     name = name_of(row)
-    stubborn = "while True:\n    try:\n        while True: pass\n    except BaseException: pass\n"
+    # An exception at the jump of an empty loop is not caught around it, so this one has a body.
+    loop = "for at in range(10**9): last = at"
+    stubborn = f"while True:\n    try:\n        {loop}\n    except BaseException: pass\n"
     child = "subprocess.Popen(['sleep', '60'])"  # it keeps the pipes of its parent open
     yield Probe("forgery", row, surface(stubborn))
     yield Probe("forgery", row, surface(f"import subprocess, time\n{child}\ntime.sleep(60)\n"))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 
 from ..child import MESSAGES
-from ..rows import CHOICE, CODE, WHOLE, AuditRow
+from ..rows import CHOICE, CODE, DATE, JSON, WHOLE, AuditRow
 from ..surfaces import Surface
 from . import ACCEPT, SURVIVE, Probe
 from .patterns import attacks
@@ -64,7 +65,10 @@ def hostile(row: AuditRow, surface: Surface) -> Iterator[Probe]:
         surface("%s %d {0} {x}"),
         "<answer>", "\\boxed{1", "####", "```python\n", "Answer:", "</answer><answer>", "</think>",
     )  # fmt: skip
-    for text in texts:
+    days = ("12 Apollo 1969", "Apollo 12, 1969", "99/99/9999", "2001-13-45")
+    values = ('{"a": Infinity}', re.sub(r"-?\d+(?:\.\d+)?", "Infinity", row.gold), "[null]")
+    more = {DATE: days, JSON: values}.get(row.kind, ())
+    for text in (*texts, *(surface(each) for each in more)):
         yield Probe("raises", row, text, SURVIVE)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 
 from ...verification.mutation import some_mutants
 from ..programs import cases, parsed, passed_share, references, table
@@ -67,18 +68,16 @@ def variants(
 
 def _wrong(row: AuditRow) -> Iterator[tuple[str, str]]:
     kind, name = "wrong program", name_of(row)
-    for mutant in some_mutants("python", row.gold, _MUTANTS, str(row.index)):
-        yield kind, mutant.code
+    mutants = [each.code for each in some_mutants("python", row.gold, _MUTANTS, str(row.index))]
     name_of_cases, some = cases(row.fields)
     if len(some) > 2:
-        for part in (some[1:], some[:-1], some[::2], some[:2]):
-            yield kind, table(name_of_cases or name, part)
+        parts = (some[1:], some[:-1], some[::2], some[:2])
+        mutants += [table(name_of_cases or name, part) for part in parts]
+    changed = [_printing(row.gold, text) for text in _PRINTED]
     if name:
-        for result in _RESULTS:
-            yield kind, _wrapped(row.gold, name, result)
-    else:
-        for text in _PRINTED:
-            yield kind, _printing(row.gold, text)
+        changed = [_wrapped(row.gold, name, result) for result in _RESULTS]
+    for turn in zip_longest(changed, mutants):
+        yield from ((kind, program) for program in turn if program is not None)
 
 
 def _wrapped(code: str, name: str, result: str) -> str:
