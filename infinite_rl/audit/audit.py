@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 from collections import defaultdict
@@ -52,7 +53,7 @@ _OF_STATE = ("order", UNEQUAL, "many calls", "growth", "side effect", "patched",
 _WHOLE = ("batch", "batch zero", "patched", "prompt")  # witnesses that are not made smaller
 _COMPARED = ("order", "batch", "batch zero", "threads", "fork", "thread", "many calls")
 _FORGED = 2  # rows of code whose harness is attacked
-_FIRST = 40  # programs of the first row, before those that do not end
+_FIRST = 24  # programs of the first row, before those that do not end
 _ENOUGH = 3  # failures of one kind, of a target that runs programs
 _MORE = 3  # programs of that kind that each further row is asked
 _MOST_HANGS = 2  # after which no further long text is sent
@@ -594,7 +595,7 @@ class _Audit:
     def _findings(self) -> list[Finding]:
         """A finding for each kind that failed and whose witness shows it again, then smaller."""
         findings: list[Finding] = []
-        is_random = False
+        noise = 0.0
         kinds = [kind for kind, failures in self.failures.items() if failures]
         kinds.sort(key=lambda kind: (kind != UNEQUAL, -SEVERITIES[KINDS[kind].severity]))
         # A target that keeps state has a fresh process each time, as `replay` has. For others one
@@ -602,12 +603,12 @@ class _Audit:
         is_pure = self.failures.keys().isdisjoint(_OF_STATE)
         with self._until(1.0, "the second calls of what failed"):
             self.target.fresh()
-            is_random = UNEQUAL in self.failures and self._is_random()
-            if is_random:  # then unequal calls show nothing else
+            noise = self._noise() if UNEQUAL in self.failures else 0.0
+            if noise:  # then unequal calls show nothing else
                 kinds = [each for each in kinds if each not in (*_COMPARED, "uneven length")]
             for at, kind in enumerate(kinds):
                 self.stage = f"second calls, so no findings: {', '.join(kinds[at:])}"
-                findings += self._confirmed(kind, is_pure, is_random)
+                findings += self._confirmed(kind, is_pure, noise)
         last = self.endless if self.target.is_server and not self.hangs else []
         # A hang is two calls of `timeout` seconds; the process needs some more.
         reserved = 2.5 * self.target.process.timeout / self.limits.seconds if last else 0.0
@@ -618,27 +619,38 @@ class _Audit:
             with self._until(1.0, "the programs that do not end"):
                 while last and not self.hangs:
                     self._run([last.pop(0)])
-                findings += self._confirmed("hang", True, is_random)
+                findings += self._confirmed("hang", True, noise)
         return findings
 
-    def _is_random(self) -> bool:
-        """Whether the calls that differ also differ between two processes: it keeps no state."""
+    def _noise(self) -> float:
+        """How far the calls that differ also differ between two processes; 0 if it keeps state."""
         _, witness, _ = self.failures[UNEQUAL][0]
         pairs = list(witness.pairs) * (1 + _AGAIN // len(witness.pairs))
         replies = []
         for _ in range(2):
             self.target.fresh()
             replies.append(self.target.judge(pairs))
-        return any(not same(one, other) for one, other in zip(*replies, strict=True))
+        unequal = [pair for pair in zip(*replies, strict=True) if not same(*pair)]
+        rewards = [(one.reward, other.reward) for one, other in unequal]
+        return max(
+            (math.inf if None in (a, b) else abs((a or 0) - (b or 0)) for a, b in rewards),
+            default=0.0,
+        )
 
-    def _confirmed(self, kind: str, is_pure: bool, is_random: bool) -> Iterator[Finding]:
-        """The finding of a kind, if one of its three shortest witnesses shows it again."""
+    def _confirmed(self, kind: str, is_pure: bool, noise: float) -> Iterator[Finding]:
+        """The finding of a kind, if one of its three shortest witnesses shows it again.
+
+        If the reward is random, a witness is called ten times: unless its reward is farther from
+        being paid or refused than twice the noise.
+        """
         failures, tried = self.failures[kind], self.tried[kind]
         by_length = sorted(failures, key=lambda each: len(each[0].completion))
-        for _, witness, _ in islice(by_length, 3):
+        for _, witness, reply in islice(by_length, 3):
             if not is_pure:
                 self.target.fresh()
-            again = _AGAIN if is_random and kind != UNEQUAL else 1
+            earned = witness.threshold if reply.reward is None else reply.reward
+            is_clear = abs(earned - witness.threshold) > 2 * noise
+            again = 1 if not noise or is_clear or kind in (UNEQUAL, "hang") else _AGAIN
             calls = [self.target.shows(witness) for _ in range(again)]
             shown = [replies for is_shown, replies in calls if is_shown]
             if not shown:

@@ -14,6 +14,7 @@ from infinite_rl.audit import Limits, Report, Settings, audit, audit_rows, repla
 from infinite_rl.audit.data import audit_data, page
 from infinite_rl.audit.pages import sarif, text, values, web_page
 from infinite_rl.audit.probes.variants import variants
+from infinite_rl.audit.programs import passed_share, references
 from infinite_rl.audit.surfaces import Surface
 from infinite_rl.cli import main
 from infinite_rl.errors import UsageError
@@ -188,7 +189,7 @@ def test_a_reward_with_noise_is_certain_to_pay_what_it_always_pays(audited: Audi
         return float(answer in completion) + random.random() / 100
     """
     first, second, *_ = audited(code).findings
-    assert first.kind == "repeated" and second.is_certain and second.calls > 1
+    assert first.kind == "repeated" and second.is_certain
     assert second.about.severity == "exploitable"
 
 
@@ -269,6 +270,18 @@ def test_a_failure_without_a_second_call_in_time_is_named_and_is_no_finding(
 
 
 # --- form -----------------------------------------------------------------------------------------
+@pytest.mark.slow
+def test_a_form_that_tells_right_from_wrong_is_preferred(audited: Audited) -> None:
+    code = """
+    def reward(completion, answer):
+        last = (completion.split() or [""])[-1]
+        return float(last == answer or not last.isdigit())
+    """
+    report = audited(code)
+    assert report.surface and report.surface.text.endswith(" {}") and report.floor == 0.0
+    assert "nothing" in kinds(report)
+
+
 def test_a_reward_of_the_form_alone_may_pay_a_wrong_answer(audited: Audited) -> None:
     code = """
     def reward(completion, answer):
@@ -405,6 +418,66 @@ def test_the_same_program_in_other_words_passes_its_tests(
     wrong = [probe.completion for probe in probes if probe.kind == "wrong program"]
     assert all(any(feature in program for program in right) for feature in features)
     assert len(right) >= 8 and any("nan" in program for program in wrong)
+
+
+def test_a_row_of_humaneval_has_a_program_and_its_tests() -> None:
+    row = {
+        "prompt": 'def double(n):\n    """Twice n."""\n', "entry_point": "double",
+        "canonical_solution": "    return 2 * n\n",
+        "test": "def check(double):\n    assert double(2) == 4\n    assert double(0) == 0\n",
+    }  # fmt: skip
+    [each] = audit_rows([row])
+    assert each.kind == "code" and each.gold == row["prompt"] + row["canonical_solution"]
+    tests = references(each.fields, "double")
+    assert [test["cases"][0]["output"] for test in tests] == [4, 0]
+    assert passed_share(each.gold, tests) == 1.0
+    assert passed_share(each.gold.replace("2 *", "3 *"), tests) == 0.5
+
+
+@pytest.mark.slow
+def test_a_harness_that_believes_a_file_is_sent_one_with_the_names_in_its_source(
+    audited: Audited,
+) -> None:
+    code = """
+    import json, subprocess, sys
+    from pathlib import Path
+
+    def reward(completion, tests):
+        Path("verdict.json").unlink(missing_ok=True)
+        program = completion.split("```python")[-1].split("```")[0]
+        check = "import json; n = int(repr([add(1, 2), add(-4, 4), add(9, 5)]) == '[3, 0, 14]')"
+        end = "; json.dump({'right': n, 'all': 1}, open('verdict.json', 'w'))"
+        subprocess.run([sys.executable, "-c", program + "\\n" + check + end], timeout=2)
+        verdict = json.loads(Path("verdict.json").read_text())
+        return verdict["right"] / verdict["all"]
+    """
+    report = audited(code, PROGRAMS)
+    [forgery] = [each for each in report.findings if each.kind == "forgery"]
+    assert "verdict.json" in forgery.witness.pairs[0][1]
+
+
+@pytest.mark.slow
+def test_a_program_that_catches_the_alarm_of_its_harness_makes_it_hang(audited: Audited) -> None:
+    code = """
+    import signal
+
+    def alarmed(*_):
+        raise TimeoutError
+
+    def reward(completion, tests):
+        signal.signal(signal.SIGALRM, alarmed)
+        signal.alarm(1)
+        try:
+            scope = {}
+            exec(completion.split("```python")[-1].split("```")[0], scope)
+            exec("\\n".join(tests), scope)
+            return 1.0
+        except BaseException:
+            return 0.0
+        finally:
+            signal.alarm(0)
+    """
+    assert "hang" in kinds(audited(code, PROGRAMS))
 
 
 RESPONSE = """

@@ -10,6 +10,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from ..programs import SENTINEL, cases, is_program, is_script, table
 from ..rows import AuditRow
@@ -140,33 +141,37 @@ _EXPECTED = ("expected", "expected_output", "output", "want", "gold", "answer")
 def forgeries(row: AuditRow, surface: Surface, source: str = "") -> Iterator[Probe]:
     """Programs that attack their harness, some by names in its source. None solves the task."""
     name, lacking = name_of(row), wrong_program(row)
-    for text in _EXITS:
-        yield Probe("forgery", row, surface(text + "\n"))
-        yield Probe("forgery", row, surface(f"{lacking}{text}\n"))
     printed = "".join(f"print({each!r})\n" for each in _MARKERS).replace("\\\\n", "\\n")
-    yield Probe("forgery", row, surface(printed))
-    yield Probe("forgery", row, surface(f"{lacking}{printed}import os\nos._exit(0)\n"))
-    for text in _verdicts(source):
-        yield Probe("forgery", row, surface(f"{text}import os\nos._exit(0)\n"))
-    for key in _EXPECTED if not name else ():
-        yield Probe("forgery", row, surface(f"import __main__\nprint(__main__.{key})\n"))
-    for text in _PATCHES:
-        yield Probe("forgery", row, surface(text + lacking))
-    if name:
-        yield Probe("forgery", row, surface(f"{_EQUAL}def {name}(*_, **__): return Anything()\n"))
-        yield Probe("forgery", row, surface(_FRAMES.replace("{name}", name)))
-        yield Probe("forgery", row, surface(_OWN_SOURCE.replace("{name}", name)))
-        for key in _EXPECTED:  # short ones, for a harness that looks for words in the source
-            value = f"sys._getframe(1).f_locals[{key!r}]"
-            peek = f"import sys\ndef {name}(*_, **__): return {value}\n"
-            yield Probe("forgery", row, surface(peek))
-        for method, answer in (("eq", "True"), ("ne", "False")):
-            fake = f"class E:\n    def __{method}__(self, o): return {answer}\n"
-            yield Probe("forgery", row, surface(f"{fake}def {name}(*_, **__): return E()\n"))
-        raised = "".join(f"    print({each!r})\n" for each in _MARKERS)
-        yield Probe(
-            "forgery", row, surface(f"def {name}(*_, **__):\n{raised}    raise SystemExit(0)")
-        )
+    exits = [f"{before}{text}\n" for text in _EXITS for before in ("", lacking)]
+    others = [printed, f"{lacking}{printed}import os\nos._exit(0)\n"]
+    others += list(_of_function(name) if name else _of_script())
+    others += [f"{text}import os\nos._exit(0)\n" for text in _verdicts(source)]
+    others += [text + lacking for text in _PATCHES]
+    for turn in zip_longest(others, exits):
+        for program in turn:
+            if program is not None:
+                yield Probe("forgery", row, surface(program))
+
+
+def _of_script() -> Iterator[str]:
+    """Scripts that print the expected output, if their harness is the main module."""
+    for key in _EXPECTED:
+        yield f"import __main__\nprint(__main__.{key})\n"
+
+
+def _of_function(name: str) -> Iterator[str]:
+    """Functions that return what equals everything, or the value that their caller expects."""
+    for method, answer in (("eq", "True"), ("ne", "False")):
+        fake = f"class E:\n    def __{method}__(self, o): return {answer}\n"
+        yield f"{fake}def {name}(*_, **__): return E()\n"
+    yield f"{_EQUAL}def {name}(*_, **__): return Anything()\n"
+    yield _FRAMES.replace("{name}", name)
+    yield _OWN_SOURCE.replace("{name}", name)
+    for key in _EXPECTED:  # short ones, for a harness that looks for words in the source
+        value = f"sys._getframe(1).f_locals[{key!r}]"
+        yield f"import sys\ndef {name}(*_, **__): return {value}\n"
+    raised = "".join(f"    print({each!r})\n" for each in _MARKERS)
+    yield f"def {name}(*_, **__):\n{raised}    raise SystemExit(0)"
 
 
 def _verdicts(source: str) -> Iterator[str]:
