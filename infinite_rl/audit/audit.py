@@ -454,7 +454,11 @@ class _Audit:
     def _messages(self, row: AuditRow) -> None:
         """Answers in the messages of a chat, or in the items of a response."""
         if self.target.kind == "nemo_gym":
-            self._run(list(text.responses(row, self.forms[0])))
+            # A strict form has no line before it, in one message or in two.
+            lead, answer = "Let me think.\n", self.forms[0](row.gold)
+            [reply] = self.target.judge([(row, lead + answer)])
+            lead *= pays(reply, self.result.threshold)
+            self._run(list(text.responses(row, self.forms[0], lead)))
         elif self._reads_messages(row):
             self._run(list(text.messages(row, self.forms[0])))
 

@@ -491,7 +491,11 @@ JOINED = '"".join(p.get("text", "") for o in output for p in o.get("content", ()
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [(JOINED, set()), ('output[0]["content"][-1]["text"]', {"several items", "raises"})],
+    [
+        (JOINED, set()),
+        (f'{JOINED} if {JOINED}[:8] == "<answer>" else ""', set()),  # nothing before the answer
+        ('output[0]["content"][-1]["text"]', {"several items", "raises"}),
+    ],
 )
 def test_a_server_gets_the_items_of_a_model_that_reasons(
     audited: Audited, text: str, expected: set[str]

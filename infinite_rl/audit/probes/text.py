@@ -82,8 +82,11 @@ def messages(row: AuditRow, surface: Surface) -> Iterator[Probe]:
         yield Probe("raises", row, MESSAGES + json.dumps(chat), SURVIVE)
 
 
-def responses(row: AuditRow, surface: Surface) -> Iterator[Probe]:
-    """Responses of several items, as NeMo Gym's servers get them from models that reason."""
+def responses(row: AuditRow, surface: Surface, lead: str) -> Iterator[Probe]:
+    """Responses of several items, as NeMo Gym's servers get them from models that reason.
+
+    `lead` is a text that the target allows before the answer, "" if it allows none.
+    """
 
     def message(*texts: str) -> dict[str, object]:
         parts = [{"type": "output_text", "text": text, "annotations": []} for text in texts]
@@ -92,8 +95,8 @@ def responses(row: AuditRow, surface: Surface) -> Iterator[Probe]:
 
     answer, reasoning = surface(row.gold), {"id": "0", "type": "reasoning", "summary": []}
     right = [[reasoning, message(answer)], [message(answer, "")]]
-    if row.kind != WHOLE:  # an instruction may ask for a text without such a line
-        right.append([message("Let me think.\n"), message(answer)])
+    if lead:
+        right.append([message(lead), message(answer)])
     for output in right:
         yield Probe("several items", row, MESSAGES + json.dumps(output), ACCEPT)
     refusal = {**message(), "content": [{"type": "refusal", "refusal": "I cannot help."}]}
