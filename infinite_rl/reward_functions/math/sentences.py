@@ -1,0 +1,313 @@
+"""What the last sentence of a solution states: the value of the quantity that it speaks of.
+
+A sentence has a subject, a verb, a value, and maybe a unit, a restriction and a remark. It is
+written as a row of its words and marks with `#` for each piece of mathematics, and the grammar of
+`sentences.txt` is read on that row. A clause that denies, supposes or compares claims nothing.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...parsing.number_words import CARDINALS, multiple
+from ...parsing.word_tables import WordTables
+from .statements import fault_before
+from .units import is_unit, unit
+
+_TABLES = WordTables(__file__)
+_KINDS = ("formula", "pair", "short", "word", "mark", "bare")
+_PIECE = re.compile("|".join(f"(?P<{kind}>{_TABLES.source(kind)})" for kind in _KINDS), re.DOTALL)
+_SENTENCES, _WORDS, _WITHIN = map(_TABLES.pattern, ("sentences", "words", "within"))
+_CONCLUDED, _PART, _BOLD = map(_TABLES.pattern, ("concluded", "part", "bold"))
+_QED, _REMARK, _THEOREM = map(_TABLES.pattern, ("qed", "remark", "theorem"))
+_STEP, _BEHIND, _CONTRAST = map(_TABLES.pattern, ("step", "remark behind", "contrast"))
+_RESTRICTION, _UNCLAIMED = _TABLES.pattern("restriction"), _TABLES.pattern("unclaimed")
+_CHANGED, _CHANGED_BEHIND = _TABLES.pattern("changed"), _TABLES.pattern("changed behind")
+_POINTED, _OTHER_SUBJECT = _TABLES.pattern("pointed"), _TABLES.pattern("other subject")
+_ALL_BUT, _TWO_CLAIMS = _TABLES.pattern("all but"), _TABLES.pattern("two claims")
+_ONLY, _AFTER_VERB = _TABLES.pattern("only value"), _TABLES.pattern("value after verb")
+_VERBS, _RESULT = re.compile(rf"\b(?:{_TABLES.source('verb')})(?= )"), _TABLES.pattern("result")
+_EQUATES, _NAMED = _TABLES.source("equates"), _TABLES.pattern("equated")
+_CLAIMED, _SPEAKER = _TABLES.pattern("claimed"), _TABLES.pattern("speaker")
+_RESTATED, _BE = _TABLES.pattern("restated"), re.compile(rf" {_TABLES.source('be')} ")
+_YES_OR_NO, _NONE, _PREDICATE, _BY_NAME = map(
+    _TABLES.pattern, ("yes or no", "none", "predicate", "named")
+)
+_FILLER, _TIME_OF_DAY = _TABLES.pattern("filler"), _TABLES.pattern("time of day")
+_RATIO = re.compile(r"\b(?:ratio|odds)\b")
+_RELATION = re.compile(r"[=<>≤≥≠∈]|\\(?:[lg]eq?|neq?|in|equiv|approx)(?![a-z])")
+_EQUAL_SIGN, _LAST_STOP = re.compile(r"^(\$*)\s*=\s*"), re.compile(r"\.\s*(\$+|\\\])$")
+_FACTORIAL, _NAME_OF_MATRIX = re.compile(r"(?<=\d)(!)="), re.compile(r"[A-Z]{2,3}\s*=\s*(?=\\begin)")
+_ARROW = re.compile(r"\\to(?![a-z])|\\rightarrow|→")
+_PREPOSITIONS, _NO_UNITS, _NO_NAMES = map(
+    _TABLES.words, ("prepositions", "no units", "no names")
+)
+_RAW_KINDS, _ANY_KIND = _TABLES.words("raw kinds"), _TABLES.words("any kind")
+_UNIT_WORDS = _TABLES.words("unit words")
+_LONGEST = 1_000  # characters of a sentence
+
+
+class Piece(NamedTuple):
+    """A word in small letters, a mark, or `#`, with its place in the sentence."""
+
+    kind: str
+    start: int
+    end: int
+
+
+class Row:
+    """A sentence as the pieces that it is made of."""
+
+    def __init__(self, text: str, pieces: Sequence[Piece]) -> None:
+        self.text, self.pieces = text, pieces
+        self.row = " ".join(piece.kind for piece in pieces)
+
+    def part(self, start: int, end: int | None = None) -> "Row":
+        """The pieces between two places of the row."""
+        last = len(self.pieces) if end is None else len(self.row[:end].split())
+        return Row(self.text, self.pieces[len(self.row[:start].split()) : last])
+
+    @property
+    def written(self) -> str:
+        """The sentence's own text from the first piece to the last."""
+        return self.text[self.pieces[0].start : self.pieces[-1].end] if self.pieces else ""
+
+
+def is_spoken(text: str) -> bool:
+    """Whether a text is one sentence, or several, and no bare answer."""
+    text = text.strip()
+    if _SENTENCES.search(text) and _WORDS.search(text):
+        return True
+    whole = text[:1].isupper() and text.endswith((".", "!", "?", "$", "]")) and _WITHIN.search(text)
+    return bool(whole or _CONCLUDED.search(text))
+
+
+def last_claim(text: str) -> str | None:
+    """What the last sentence of a text states, that is no remark; None if it states nothing."""
+    text = _QED.sub("", text.strip()).rstrip()
+    labels = list(_PART.finditer(text))
+    if len(labels) > 1 and labels[0][1] in ("a", "i"):
+        ends = [*(match.start() for match in labels[1:]), len(text)]
+        parts = [_last(text[m.end() : end]) for m, end in zip(labels, ends, strict=True)]
+        if None not in parts:
+            return " ".join(f"({m[1]}) {part}" for m, part in zip(labels, parts, strict=True))
+    return _last(text)
+
+
+def _last(text: str) -> str | None:
+    starts = [0, *(match.end() for match in _SENTENCES.finditer(text))]
+    for start, end in zip(starts[::-1], [*starts[1:], len(text)][::-1], strict=True):
+        sentence = text[start:end].strip()
+        if sentence and not _REMARK.fullmatch(sentence):
+            return claim(sentence) if len(sentence) <= _LONGEST else None
+    return None
+
+
+def claim(sentence: str) -> str | None:
+    """What a sentence states: its value with unit and restriction, None if it states nothing."""
+    if sentence.endswith("?"):
+        return None
+    bold = list(_BOLD.finditer(sentence))
+    if len(bold) == 1 and not fault_before(sentence[: bold[0].start()]):
+        content = bold[0][1] or bold[0][2]
+        return (is_spoken(content) and claim(content)) or content
+    row = _row(sentence.replace("**", ""))
+    while row.pieces:
+        yes = _YES_OR_NO.match(row.row)
+        if yes:
+            return yes["words"]
+        rests = [row.part(step.end()) for step in _STEP.finditer(row.row)]
+        rests = [rest for rest in rests if rest.pieces and ("#" in rest.row or "#" not in row.row)]
+        if not rests:
+            return _stated(row)
+        row = rests[-1]
+    return None
+
+
+def _stated(row: Row) -> str | None:
+    theorem = _THEOREM.search(row.row)
+    row = _without_remarks(row.part(0, theorem.start()) if theorem else row)
+    if "#" not in row.row:
+        row = Row(row.text, _with_numbers(row.pieces))
+        if "#" not in row.row:
+            return _in_words(row)
+    if _RATIO.search(row.row):
+        row = _with_ratios(row)
+    all_but = _ALL_BUT.search(row.row)
+    if all_but and not _UNCLAIMED.search(row.row[: all_but.start()]):
+        changed = _CHANGED.search(row.row[: all_but.start()])
+        return None if changed else row.part(all_but.start()).written
+    row, restriction = _without_restriction(row)
+    if _UNCLAIMED.search(row.row):
+        return None
+    if _NAMED.match(row.row) and not _RELATION.search(row.written):
+        written = re.sub(r"\s+is congruent to\s+", r" \\equiv ", row.written)
+        written = re.sub(r"\s+modulo\s+\$?(\w+)\$?", r" \\pmod{\1}", written)
+        return re.sub(rf"\s+{_EQUATES}\s+", " = ", written) + restriction
+    if _TWO_CLAIMS.search(row.row):
+        return row.written
+    match = _ONLY.match(row.row) or _AFTER_VERB.match(row.row)
+    if match is None:
+        return _in_words(row)
+    before, after = match["before"], match["after"]
+    predicate = _RESULT.match(after)
+    if predicate and not _CHANGED_BEHIND.search(after):
+        return row.part(match.start("after") + predicate.start("words")).written
+    if _CHANGED.search(_VERBS.split(before)[-1]) or (after.strip() and _POINTED.match(before)):
+        return None
+    if fault_before(row.part(0, match.start("value")).written, either=" or " in match["value"]):
+        return None
+    if _CHANGED_BEHIND.search(after):
+        return None
+    value = _EQUAL_SIGN.sub(r"\1", row.part(match.start("value"), match.end("value")).written)
+    value = _FACTORIAL.sub(r"\1 =", _NAME_OF_MATRIX.sub("", _LAST_STOP.sub(r"\1", value)))
+    if after.startswith(" ("):
+        return row.part(match.start("value")).written
+    value = _last_equation(row.part(match.start("value"), match.end("value"))) or value
+    noun = _noun(row.part(match.end("value")), value)
+    about = re.search(r"(?:approximately|about|roughly|around) $", before)
+    return f"{'about ' if about else ''}{value}{noun}{restriction}"
+
+
+def _last_equation(group: Row) -> str:
+    """Of `a = 2`, `b = 3`, `a + b = 5` the last, whose left side joins the others; else ""."""
+    parts = [group.text[p.start : p.end].strip("$ ") for p in group.pieces if p.kind == "#"]
+    *names, last = [part.partition("=")[0].strip() for part in parts]
+    joined = len(names) > 1 and len(last) > 2 and all(len(n) == 1 and n in last for n in names)
+    return parts[-1] if joined and all("=" in part for part in parts) else ""
+
+
+def _noun(behind: Row, value: str) -> str:
+    """The noun, or the time of day, that follows a value and belongs to it."""
+    words = behind.row.split()
+    time = _TIME_OF_DAY.match(behind.row)
+    count = len(time[0].split()) if time else 0
+    if not count and not _RELATION.search(value) and "\\text" not in value:
+        phrase = next((n for n, word in enumerate(words) if word in _PREPOSITIONS), len(words))
+        plain = phrase <= 2 and not _FILLER.match(" ".join(words[phrase - 1 :]))
+        count = phrase if plain and unit(" ".join(words[:phrase])) is not None else 0
+    return f" {Row(behind.text, behind.pieces[:count]).written}" if count else ""
+
+
+def _without_remarks(row: Row) -> Row:
+    """The row up to a remark, a contrast or the last mark."""
+    marks = (".", ",", ";", ":", "!", *(() if " ( " in row.row else (")",)))
+    while row.pieces and row.pieces[-1].kind in marks:
+        row = Row(row.text, row.pieces[:-1])
+    for pattern in (_CONTRAST, _BEHIND):
+        for match in pattern.finditer(row.row):
+            head, tail = row.part(0, match.start()), row.part(match.start())
+            first = tail.pieces[0].kind
+            if match.start() == 0 or row.row[match.start() - 1] != " ":
+                continue
+            if ("#" in row.row and "#" not in head.row) or head.row.endswith(_EXACTLY):
+                continue
+            if first == "(" and tail.pieces[1].kind.partition("-")[0] in CARDINALS:
+                continue  # "5 (five)"
+            restricts = _RESTRICTION.search(row.row)
+            goes_on = restricts or _RESTATED.search(tail.row)
+            goes_on = goes_on or ("#" not in row.row and _BE.search(tail.row))
+            denied = first in ("that", "who") and _UNCLAIMED.search(tail.row)
+            goes_on = goes_on and (restricts or not _CLAIMED.search(head.row))
+            short = "#" not in row.row and len(head.pieces) < 3
+            if pattern is _BEHIND and (goes_on or denied or short):
+                continue
+            return _without_remarks(head)
+    return row
+
+
+_EXACTLY = ("exactly", "precisely", "only")
+
+
+def _without_restriction(row: Row) -> tuple[Row, str]:
+    """The row without "where k is an integer", and that as a formula."""
+    match = _RESTRICTION.search(row.row)
+    if match is None or "#" not in row.row[: match.start()]:
+        return row, ""
+    head, tail = row.part(0, match.start()), row.part(match.start())
+    letter = next(tail.text[p.start : p.end] for p in tail.pieces if p.kind == "#").strip("$ ")
+    words = f"{match['lead']} {match['kinds']}".replace("-", "").split()
+    kinds = {word.removesuffix("s") for word in words} - _ANY_KIND
+    every = match["lead"].split()[:1] in (["all"], ["any"], ["every"], ["each"])
+    if not every and "\\in" in letter:
+        return head, f", {letter}"
+    if not every and not kinds:
+        relation = _RELATION.search(letter) and tail.row == "for #"
+        return (head, f" for all ${letter}$") if relation else (row, "")
+    if every or kinds & _RAW_KINDS or not kinds & {"integer", "whole", "real", "parameter"}:
+        return head, f" {tail.written}"
+    if "real" in kinds or "parameter" in kinds:
+        return head, f", {letter} \\in \\mathbb{{R}}"
+    return head, f", {letter} \\in \\mathbb{{Z}}{'^+' if 'positive' in kinds else ''}"
+
+
+def _in_words(row: Row) -> str | None:
+    """The predicate of a sentence without a value, or the one that it calls the best."""
+    text = row.row
+    none = _NONE.match(text)
+    if none:
+        return row.part(none.start("words"), none.end("words")).written
+    first = row.written[: row.written.find(" ")]
+    if _BY_NAME.match(text) and first[:1].isupper() and first.casefold() not in _NO_NAMES:
+        return first
+    match = _PREDICATE.match(text)
+    subject = (match["subject"] or "") if match else text
+    if _UNCLAIMED.search(subject) or _OTHER_SUBJECT.search(subject):
+        return None
+    if match:
+        return None if "#" in match["words"] else row.part(match.start("words")).written
+    return None if "#" in text or _SPEAKER.match(text) else row.written
+
+
+def _row(sentence: str) -> Row:
+    pieces: list[Piece] = []
+    for match in _PIECE.finditer(sentence):
+        last = pieces[-1] if pieces else Piece("", 0, 0)
+        follows = last.kind == "#" and not sentence[last.end : match.start()].strip()
+        word = match[0].casefold()
+        if match.lastgroup in ("word", "mark", "short"):
+            measure = word not in _NO_UNITS and (is_unit(word) or word in _UNIT_WORDS)
+            if follows and (measure or _PER_UNIT.match(sentence, match.start())):
+                pieces[-1] = Piece("#", last.start, match.end())
+            else:
+                name = word.replace("\u201c", '"').replace("\u201d", '"')
+                pieces.append(Piece(name, *match.span()))
+        elif follows:
+            pieces[-1] = Piece("#", last.start, match.end())
+        elif last.kind in ("as", "when") and _ARROW.search(match[0]):
+            pieces.pop()  # "as $x \\to 0$"
+        else:
+            pieces.append(Piece("#", *match.span()))
+    return Row(sentence, pieces)
+
+
+def _with_ratios(row: Row) -> Row:
+    """The row with `#` for "3 to 5"."""
+    pieces = list(row.pieces)
+    for index in reversed(range(len(pieces) - 2)):
+        if [piece.kind for piece in pieces[index : index + 3]] == ["#", "to", "#"]:
+            pieces[index : index + 3] = [Piece("#", pieces[index].start, pieces[index + 2].end)]
+    return Row(row.text, pieces)
+
+
+_PER_UNIT = _TABLES.pattern("per unit")
+
+
+def _with_numbers(pieces: Sequence[Piece]) -> list[Piece]:
+    """The pieces with `#` for a number in words."""
+    result: list[Piece] = []
+    for index, piece in enumerate(pieces):
+        following = pieces[index + 1].kind if index + 1 < len(pieces) else "."
+        last = result[-1] if result else Piece("", 0, 0)
+        first = piece.kind.partition("-")[0]
+        many = multiple(piece.kind, one=True) is not None
+        fraction = multiple(following, one=True) is not None
+        if last.kind == "#" and (first in CARDINALS or many or is_unit(first)):
+            result[-1] = Piece("#", last.start, piece.end)
+        elif first not in CARDINALS or (piece.kind == "one" and not fraction and following != "."):
+            result.append(piece)
+        elif last.kind in ("minus", "negative"):
+            result[-1] = Piece("#", last.start, piece.end)
+        else:
+            result.append(Piece("#", piece.start, piece.end))
+    return result
