@@ -51,7 +51,8 @@ _VALUE = re.compile(r"\(mul ([fgh]) ([a-z])\)")  # `f(x)`
 _WORD_NAME = re.compile(r"[A-Za-z]{3}|E[\[(]")
 _NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
 _ABOUT = re.compile(
-    r"(?:[A-Za-z]\s*(?=\\approx|≈))?(?:approximately|about|\\approx|≈)\s*(-?[0-9]*\.[0-9]*[1-9])"
+    r"(?:[A-Za-z]\s*(?=\\approx|≈))?(?:approximately|about|\\approx|≈)\s*"
+    r"(-?[0-9]*\.[0-9]*[1-9](?:\s+[A-Za-z][A-Za-z/^0-9 ]*)?)"
     r"|(-?[0-9]*\.[0-9]*[1-9])\s*(?:\\text\{)?\s*\(?approx(?:imately|\.)?\)?\}?"
 )
 _CONTROLS, _ESCAPED = "\a\b\f\v", re.compile(r"\\?([\a\b\f\v])(?=[a-z])")

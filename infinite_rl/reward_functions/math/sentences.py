@@ -18,6 +18,7 @@ _TABLES = WordTables(__file__)
 _KINDS = ("formula", "pair", "short", "word", "mark", "bare")
 _PIECE = re.compile("|".join(f"(?P<{kind}>{_TABLES.source(kind)})" for kind in _KINDS), re.DOTALL)
 _SENTENCES, _WORDS, _WITHIN = map(_TABLES.pattern, ("sentences", "words", "within"))
+_LISTED, _BULLET = _TABLES.pattern("listed"), re.compile(r"^\s*[-*\u2022]\s+")
 _CONCLUDED, _PART, _BOLD = map(_TABLES.pattern, ("concluded", "part", "bold"))
 _QED, _REMARK, _THEOREM = map(_TABLES.pattern, ("qed", "remark", "theorem"))
 _STEP, _BEHIND, _CONTRAST = map(_TABLES.pattern, ("step", "remark behind", "contrast"))
@@ -37,7 +38,11 @@ _FILLER, _TIME_OF_DAY = _TABLES.pattern("filler"), _TABLES.pattern("time of day"
 _RATIO = re.compile(r"\b(?:ratio|odds)\b")
 _RELATION = re.compile(r"[=<>≤≥≠∈]|\\(?:[lg]eq?|neq?|in|equiv|approx)(?![a-z])")
 _EQUAL_SIGN, _LAST_STOP = re.compile(r"^(\$*)\s*=\s*"), re.compile(r"\.\s*(\$+|\\\])$")
+_NAMED_LETTER = re.compile(r"[A-Za-z]\)?\s*(?:=|\\equiv)")
 _FACTORIAL, _NAME_OF_MATRIX = re.compile(r"(?<=\d)(!)="), re.compile(r"[A-Z]{2,3}\s*=\s*(?=\\begin)")
+_MINUS, _NO_LABEL = "\N{MINUS SIGN}", _TABLES.words("no label")
+_IMPOSSIBLE, _COUNTED = _TABLES.pattern("impossible"), _TABLES.pattern("counted")
+_JOIN, _PART_CLAIM = _TABLES.pattern("join"), _TABLES.pattern("part claim")
 _ARROW = re.compile(r"\\to(?![a-z])|\\rightarrow|→")
 _PREPOSITIONS, _NO_UNITS, _NO_NAMES = map(
     _TABLES.words, ("prepositions", "no units", "no names")
@@ -85,6 +90,10 @@ def is_spoken(text: str) -> bool:
 def last_claim(text: str) -> str | None:
     """What the last sentence of a text states, that is no remark; None if it states nothing."""
     text = _QED.sub("", text.strip()).rstrip()
+    listed = _LISTED.search(text)
+    if listed:  # "* youngest: 8" and so on, each on its line
+        items = [_BULLET.sub("", line).strip(" *.,;") for line in listed[0].strip().split("\n")]
+        return ", ".join(item.replace(":", "") for item in items)
     labels = list(_PART.finditer(text))
     if len(labels) > 1 and labels[0][1] in ("a", "i"):
         ends = [*(match.start() for match in labels[1:]), len(text)]
@@ -125,6 +134,11 @@ def claim(sentence: str) -> str | None:
 
 
 def _stated(row: Row) -> str | None:
+    if _IMPOSSIBLE.search(row.row):
+        return "no solution"
+    several = _several_claims(row)
+    if several:
+        return several
     theorem = _THEOREM.search(row.row)
     row = _without_remarks(row.part(0, theorem.start()) if theorem else row)
     if "#" not in row.row:
@@ -136,7 +150,7 @@ def _stated(row: Row) -> str | None:
     all_but = _ALL_BUT.search(row.row)
     if all_but and not _UNCLAIMED.search(row.row[: all_but.start()]):
         changed = _CHANGED.search(row.row[: all_but.start()])
-        return None if changed else row.part(all_but.start()).written
+        return None if changed else row.part(all_but.start()).written.replace(" and ", ", ")
     row, restriction = _without_restriction(row)
     if _UNCLAIMED.search(row.row):
         return None
@@ -144,6 +158,9 @@ def _stated(row: Row) -> str | None:
         written = re.sub(r"\s+is congruent to\s+", r" \\equiv ", row.written)
         written = re.sub(r"\s+modulo\s+\$?(\w+)\$?", r" \\pmod{\1}", written)
         return re.sub(rf"\s+{_EQUATES}\s+", " = ", written) + restriction
+    counted = _COUNTED.search(row.row)
+    if counted and not _CHANGED.search(row.row):
+        return row.part(counted.start()).written
     if _TWO_CLAIMS.search(row.row):
         return row.written
     match = _ONLY.match(row.row) or _AFTER_VERB.match(row.row)
@@ -164,9 +181,32 @@ def _stated(row: Row) -> str | None:
     if after.startswith(" ("):
         return row.part(match.start("value")).written
     value = _last_equation(row.part(match.start("value"), match.end("value"))) or value
+    parts = value.split(", or ")
+    if len(parts) == 2 and not _NAMED_LETTER.search(value):
+        value = " = ".join(parts)  # "0.25, or 25%"
     noun = _noun(row.part(match.end("value")), value)
     about = re.search(r"(?:approximately|about|roughly|around) $", before)
     return f"{'about ' if about else ''}{value}{noun}{restriction}"
+
+
+def _several_claims(row: Row) -> str:
+    """`radius 5, center (2, 3)` of "The radius is 5 and the center is (2, 3)", "" for others."""
+    end = len(row.row.rstrip(" .!"))
+    starts = [match.span() for match in _JOIN.finditer(row.row, 0, end)]
+    parts: list[str] = []
+    begin = 0
+    for stop, following in [*starts, (end, end)]:
+        claimed = _PART_CLAIM.match(row.row[begin:stop].strip())
+        if claimed is None:
+            continue  # "2 and 3 and the ..."
+        words = [word for word in claimed["subject"].split() if word.isalpha() and word not in _NO_LABEL]
+        value = row.part(begin + len(row.row[begin:stop]) - len(row.row[begin:stop].lstrip()) + claimed.start("value"), stop).written
+        if not words or _UNCLAIMED.search(claimed[0]) or _CHANGED.search(f"{claimed['subject']} "[-20:]):
+            return ""
+        parts.append(f"{' '.join(words[:3])} {value.replace(_MINUS, '-')}")
+        begin = following
+    whole = len(parts) > 1 and begin == end
+    return ", ".join(parts) if whole else ""
 
 
 def _last_equation(group: Row) -> str:
@@ -204,7 +244,7 @@ def _without_remarks(row: Row) -> Row:
                 continue
             if first == "(" and tail.pieces[1].kind.partition("-")[0] in CARDINALS:
                 continue  # "5 (five)"
-            restricts = _RESTRICTION.search(row.row)
+            restricts = _without_restriction(row)[1]
             goes_on = restricts or _RESTATED.search(tail.row)
             goes_on = goes_on or ("#" not in row.row and _BE.search(tail.row))
             denied = first in ("that", "who") and _UNCLAIMED.search(tail.row)
