@@ -39,14 +39,15 @@ _RATIO = re.compile(r"\b(?:ratio|odds)\b")
 _RELATION = re.compile(r"[=<>≤≥≠∈]|\\(?:[lg]eq?|neq?|in|equiv|approx)(?![a-z])")
 _EQUAL_SIGN, _LAST_STOP = re.compile(r"^(\$*)\s*=\s*"), re.compile(r"\.\s*(\$+|\\\])$")
 _NAMED_LETTER = re.compile(r"[A-Za-z]\)?\s*(?:=|\\equiv)")
-_FACTORIAL, _NAME_OF_MATRIX = re.compile(r"(?<=\d)(!)="), re.compile(r"[A-Z]{2,3}\s*=\s*(?=\\begin)")
+_FACTORIAL = re.compile(r"(?<=\d)(!)=")
+_NAME_OF_MATRIX = re.compile(r"[A-Z]{2,3}\s*=\s*(?=\\begin)")
 _MINUS, _NO_LABEL = "\N{MINUS SIGN}", _TABLES.words("no label")
 _IMPOSSIBLE, _COUNTED = _TABLES.pattern("impossible"), _TABLES.pattern("counted")
+_BOUNDED, _BOUND = _TABLES.pattern("bounded"), _TABLES.pattern("bound")
+_PART_OF_WHOLE, _REJECTED = _TABLES.pattern("part of whole"), _TABLES.pattern("rejected")
 _JOIN, _PART_CLAIM = _TABLES.pattern("join"), _TABLES.pattern("part claim")
 _ARROW = re.compile(r"\\to(?![a-z])|\\rightarrow|→")
-_PREPOSITIONS, _NO_UNITS, _NO_NAMES = map(
-    _TABLES.words, ("prepositions", "no units", "no names")
-)
+_PREPOSITIONS, _NO_UNITS, _NO_NAMES = map(_TABLES.words, ("prepositions", "no units", "no names"))
 _RAW_KINDS, _ANY_KIND = _TABLES.words("raw kinds"), _TABLES.words("any kind")
 _UNIT_WORDS = _TABLES.words("unit words")
 _LONGEST = 1_000  # characters of a sentence
@@ -134,6 +135,8 @@ def claim(sentence: str) -> str | None:
 
 
 def _stated(row: Row) -> str | None:
+    if _REJECTED.search(row.row):
+        return None
     if _IMPOSSIBLE.search(row.row):
         return "no solution"
     several = _several_claims(row)
@@ -151,7 +154,15 @@ def _stated(row: Row) -> str | None:
     if all_but and not _UNCLAIMED.search(row.row[: all_but.start()]):
         changed = _CHANGED.search(row.row[: all_but.start()])
         return None if changed else row.part(all_but.start()).written.replace(" and ", ", ")
+    if _BOUNDED.match(row.row):
+        return _inequality(row)
+    if _PART_OF_WHOLE.search(row.row) and "%" in row.text[: row.pieces[-1].start].rstrip()[-6:]:
+        return Row(row.text, row.pieces[-3:-2]).written  # "28 is 35% of 80"
     row, restriction = _without_restriction(row)
+    subject = _ONLY.match(row.row)
+    predicate = _RESULT.match(subject["after"]) if subject else None
+    if subject and predicate and not _UNCLAIMED.search(subject["before"]):
+        return row.part(subject.start("after") + predicate.start("words")).written
     if _UNCLAIMED.search(row.row):
         return None
     if _NAMED.match(row.row) and not _RELATION.search(row.written):
@@ -167,9 +178,6 @@ def _stated(row: Row) -> str | None:
     if match is None:
         return _in_words(row)
     before, after = match["before"], match["after"]
-    predicate = _RESULT.match(after)
-    if predicate and not _CHANGED_BEHIND.search(after):
-        return row.part(match.start("after") + predicate.start("words")).written
     if _CHANGED.search(_VERBS.split(before)[-1]) or (after.strip() and _POINTED.match(before)):
         return None
     if fault_before(row.part(0, match.start("value")).written, either=" or " in match["value"]):
@@ -196,16 +204,18 @@ def _several_claims(row: Row) -> str:
     parts: list[str] = []
     begin = 0
     for stop, following in [*starts, (end, end)]:
-        claimed = _PART_CLAIM.match(row.row[begin:stop].strip())
+        claimed = _PART_CLAIM.match(row.row[begin:stop])
         if claimed is None:
             continue  # "2 and 3 and the ..."
-        words = [word for word in claimed["subject"].split() if word.isalpha() and word not in _NO_LABEL]
-        value = row.part(begin + len(row.row[begin:stop]) - len(row.row[begin:stop].lstrip()) + claimed.start("value"), stop).written
-        if not words or _UNCLAIMED.search(claimed[0]) or _CHANGED.search(f"{claimed['subject']} "[-20:]):
+        words = [word for word in claimed["subject"].split() if word.isalpha()]
+        label = " ".join([word for word in words if word not in _NO_LABEL][:3])
+        subject = f"{claimed['subject']} "[-20:]
+        if not label or _UNCLAIMED.search(claimed[0]) or _CHANGED.search(subject):
             return ""
-        parts.append(f"{' '.join(words[:3])} {value.replace(_MINUS, '-')}")
-        begin = following
-    whole = len(parts) > 1 and begin == end
+        value = row.part(begin, stop).part(claimed.start("value")).written
+        parts.append(f"{label} {value.replace(_MINUS, '-')}")
+        begin = following + 1
+    whole = len(parts) > 1 and begin == end + 1
     return ", ".join(parts) if whole else ""
 
 
@@ -215,6 +225,19 @@ def _last_equation(group: Row) -> str:
     *names, last = [part.partition("=")[0].strip() for part in parts]
     joined = len(names) > 1 and len(last) > 2 and all(len(n) == 1 and n in last for n in names)
     return parts[-1] if joined and all("=" in part for part in parts) else ""
+
+
+def _inequality(row: Row) -> str:
+    """`x \\ge 2 \\text{ and } x < 5` of "x is at least 2 and less than 5"."""
+    letter, *values = [row.text[p.start : p.end] for p in row.pieces if p.kind == "#"]
+    signs = map(_sign, _BOUND.findall(row.row))
+    return " and ".join(f"{letter} {sign} {n}" for sign, n in zip(signs, values, strict=True))
+
+
+def _sign(bound: str) -> str:
+    upper = bound.startswith(("at most", "no more", "less", "smaller", "fewer"))
+    closed = bound.startswith(("at", "no")) or bound.endswith("equal to")
+    return ("\\le" if closed else "<") if upper else ("\\ge" if closed else ">")
 
 
 def _noun(behind: Row, value: str) -> str:
@@ -245,10 +268,10 @@ def _without_remarks(row: Row) -> Row:
             if first == "(" and tail.pieces[1].kind.partition("-")[0] in CARDINALS:
                 continue  # "5 (five)"
             restricts = _without_restriction(row)[1]
-            goes_on = restricts or _RESTATED.search(tail.row)
-            goes_on = goes_on or ("#" not in row.row and _BE.search(tail.row))
+            goes_on = bool(restricts or _RESTATED.search(tail.row))
+            goes_on = goes_on or ("#" not in row.row and _BE.search(tail.row) is not None)
             denied = first in ("that", "who") and _UNCLAIMED.search(tail.row)
-            goes_on = goes_on and (restricts or not _CLAIMED.search(head.row))
+            goes_on = goes_on and (restricts != "" or not _CLAIMED.search(head.row))
             short = "#" not in row.row and len(head.pieces) < 3
             if pattern is _BEHIND and (goes_on or denied or short):
                 continue
