@@ -35,6 +35,7 @@ Source = Literal["tag", "hash", "box", "phrase", "last_number"]
 MAX_TEXT = 1_000_000  # characters of a completion; beyond this nothing is read
 MAX_MENTIONS = 2_000  # of the tag's name, in tags or not
 _TABLES = WordTables(__file__)
+_BARE_ANSWER = 1_000  # characters that a text without any mark may have
 _MATHEMATICS = re.compile(r"[0-9$]")
 _HINT = _TABLES.pattern("hint")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
@@ -97,10 +98,11 @@ def answer_text(text: str, convention: Convention = "tag", *, reference: bool = 
     if len(text) > MAX_TEXT:
         raise Unparsed(f"a text of more than {MAX_TEXT} characters")
     if convention == "tag":
-        if not (_HINT.search(text.lower()) or is_spoken(text)):
+        if len(text) < _BARE_ANSWER and not (_HINT.search(text.lower()) or is_spoken(text)):
             return text  # a bare answer, the commonest
-        tags = answer_tags(text)
-        content = tags[-1].content if tags else visible_text(text)
+        visible = visible_text(text)
+        tags = _tags(visible, ANSWER_TAG)
+        content = tags[-1].content if tags else visible
         stated = _stated_box(content) or after_marker(content)
         if stated is None and is_spoken(content):
             stated = last_claim(content)
@@ -144,9 +146,13 @@ def answer_tags(text: str, tag: str = ANSWER_TAG) -> list[TagMatch]:
     """
     if len(text) > MAX_TEXT:
         raise Unparsed(f"a text of more than {MAX_TEXT} characters")
-    if text.lower().count(tag.lower()) > MAX_MENTIONS:
+    return _tags(visible_text(text), tag)
+
+
+def _tags(visible: str, tag: str) -> list[TagMatch]:
+    if visible.lower().count(tag.lower()) > MAX_MENTIONS:
         raise Unparsed(f"more than {MAX_MENTIONS} mentions of the answer tag")
-    return tag_matches(visible_text(text), tag)
+    return tag_matches(visible, tag)
 
 
 def visible_text(text: str) -> str:
