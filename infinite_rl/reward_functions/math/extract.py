@@ -43,7 +43,6 @@ BOXES = ("\\boxed", "\\fbox", "\\framebox")
 _UNBRACED = _TABLES.pattern("unbraced")
 _FARTHEST = 8_000  # characters between the openings of two boxes, one in the other
 _OR_ELSE = _TABLES.pattern("or else")
-_LONGEST_SENTENCE = 1_000  # characters of one that ends in a formula
 _FAR = 200  # characters that are read before and behind a box
 _LONGEST_NAME = 20  # characters that are looked at before a box
 _MOST_BOXES = 20  # that are read as one list
