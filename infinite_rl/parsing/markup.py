@@ -297,9 +297,6 @@ def split_thinking(text: str) -> tuple[str, str]:
     return "".join([*parts, text[position : opened.start()]]), text[opened.end() :]
 
 
-_TAG_SIGN = re.compile(r"[<\uff1c&\[`]|\\(?=<)")
-
-
 @lru_cache(64)
 def _pattern(tag: str) -> re.Pattern[str]:
     name = rf"(?P<name>{re.escape(tag)}" + (r"|[A-Za-z]{4,12})" if len(tag) > 4 else ")")
@@ -340,34 +337,6 @@ def _places(text: str, sign: str) -> Iterator[int]:
     while place >= 0:
         yield place
         place = text.find(sign, place + 1)
-
-
-@lru_cache(64)
-def _pattern(tag: str) -> re.Pattern[str]:
-    name = rf"(?P<name>{re.escape(tag)}" + (r"|[A-Za-z]{4,12})" if len(tag) > 4 else ")")
-    angle = (
-        rf"(?P<lt>\\?<|&lt;|＜)\s{{0,3}}(?P<slash>[/\\／]{{0,2}})\s{{0,3}}{name}"
-        r"(?:\s{1,3}[\w:-]{1,40}\s{0,3}=[^<>]{0,200})?\s{0,3}"
-        r"(?:(?P<self>/)?(?P<gt>\\?>|&gt;|＞)|(?P<cut>(?=[\s<]|\Z)))"
-    )
-    square = rf"\[\s{{0,3}}(?P<square>/?)\s{{0,3}}{re.escape(tag)}\s{{0,3}}\]"
-    ticked = rf"`(?P<ticked>/?){re.escape(tag)}`"
-    return re.compile(f"{angle}|{square}|{ticked}", re.IGNORECASE)
-
-
-def _tokens(text: str, tag: str) -> list[_Token]:
-    tokens = (_token(text, match, tag) for match in _matches(text, tag)) if tag else ()
-    return [token for token in tokens if token is not None]
-
-
-def _matches(text: str, tag: str) -> Iterator[re.Match[str]]:
-    """The places that a tag may have, tried only where one of its first signs stands."""
-    pattern, end = _pattern(tag), 0
-    for sign in _TAG_SIGN.finditer(text):
-        match = pattern.match(text, sign.start()) if sign.start() >= end else None
-        if match is not None:
-            end = match.end()
-            yield match
 
 
 def _token(text: str, match: re.Match[str], tag: str) -> _Token | None:

@@ -7,6 +7,7 @@ written as a row of its words and marks with `#` for each piece of mathematics, 
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from ...parsing.number_words import CARDINALS, multiple
@@ -17,40 +18,17 @@ from .units import is_unit, unit
 _TABLES = WordTables(__file__)
 _KINDS = ("formula", "pair", "short", "word", "mark", "bare")
 _PIECE = re.compile("|".join(f"(?P<{kind}>{_TABLES.source(kind)})" for kind in _KINDS), re.DOTALL)
-_SENTENCES, _WORDS, _WITHIN = map(_TABLES.pattern, ("sentences", "words", "within"))
-_LISTED, _BULLET = _TABLES.pattern("listed"), re.compile(r"^\s*[-*\u2022]\s+")
-_CONCLUDED, _PART, _BOLD = map(_TABLES.pattern, ("concluded", "part", "bold"))
-_QED, _REMARK, _THEOREM = map(_TABLES.pattern, ("qed", "remark", "theorem"))
-_STEP, _BEHIND, _CONTRAST = map(_TABLES.pattern, ("step", "remark behind", "contrast"))
-_RESTRICTION, _UNCLAIMED = _TABLES.pattern("restriction"), _TABLES.pattern("unclaimed")
-_CHANGED, _CHANGED_BEHIND = _TABLES.pattern("changed"), _TABLES.pattern("changed behind")
-_POINTED, _OTHER_SUBJECT = _TABLES.pattern("pointed"), _TABLES.pattern("other subject")
-_ALL_BUT, _TWO_CLAIMS = _TABLES.pattern("all but"), _TABLES.pattern("two claims")
-_ONLY, _AFTER_VERB = _TABLES.pattern("only value"), _TABLES.pattern("value after verb")
-_VERBS, _RESULT = re.compile(rf"\b(?:{_TABLES.source('verb')})(?= )"), _TABLES.pattern("result")
-_EQUATES, _NAMED = _TABLES.source("equates"), _TABLES.pattern("equated")
-_CLAIMED, _SPEAKER = _TABLES.pattern("claimed"), _TABLES.pattern("speaker")
-_RESTATED, _BE = _TABLES.pattern("restated"), re.compile(rf" {_TABLES.source('be')} ")
-_YES_OR_NO, _NONE, _PREDICATE, _BY_NAME = map(
-    _TABLES.pattern, ("yes or no", "none", "predicate", "named")
-)
-_FILLER, _TIME_OF_DAY = _TABLES.pattern("filler"), _TABLES.pattern("time of day")
-_RATIO = re.compile(r"\b(?:ratio|odds)\b")
-_RELATION = re.compile(r"[=<>≤≥≠∈]|\\(?:[lg]eq?|neq?|in|equiv|approx)(?![a-z])")
-_EQUAL_SIGN, _LAST_STOP = re.compile(r"^(\$*)\s*=\s*"), re.compile(r"\.\s*(\$+|\\\])$")
-_NAMED_LETTER = re.compile(r"[A-Za-z]\)?\s*(?:=|\\equiv)")
-_FACTORIAL = re.compile(r"(?<=\d)(!)=")
-_NAME_OF_MATRIX = re.compile(r"[A-Z]{2,3}\s*=\s*(?=\\begin)")
-_MINUS, _NO_LABEL = "\N{MINUS SIGN}", _TABLES.words("no label")
-_IMPOSSIBLE, _COUNTED = _TABLES.pattern("impossible"), _TABLES.pattern("counted")
-_BOUNDED, _BOUND = _TABLES.pattern("bounded"), _TABLES.pattern("bound")
-_PART_OF_WHOLE, _REJECTED = _TABLES.pattern("part of whole"), _TABLES.pattern("rejected")
-_JOIN, _PART_CLAIM = _TABLES.pattern("join"), _TABLES.pattern("part claim")
-_ARROW = re.compile(r"\\to(?![a-z])|\\rightarrow|→")
 _PREPOSITIONS, _NO_UNITS, _NO_NAMES = map(_TABLES.words, ("prepositions", "no units", "no names"))
 _RAW_KINDS, _ANY_KIND = _TABLES.words("raw kinds"), _TABLES.words("any kind")
-_UNIT_WORDS = _TABLES.words("unit words")
+_UNIT_WORDS, _NO_LABEL = _TABLES.words("unit words"), _TABLES.words("no label")
+_MINUS, _EXACTLY = "\N{MINUS SIGN}", ("exactly", "precisely", "only")
 _LONGEST = 1_000  # characters of a sentence
+
+
+@cache
+def _grammar(name: str) -> re.Pattern[str]:
+    """A production of the table, compiled when it is first needed: most answers need none."""
+    return _TABLES.pattern(name)
 
 
 class Piece(NamedTuple):
@@ -82,20 +60,27 @@ class Row:
 def is_spoken(text: str) -> bool:
     """Whether a text is one sentence, or several, and no bare answer."""
     text = text.strip()
-    if _SENTENCES.search(text) and _WORDS.search(text):
+    if _grammar("sentences").search(text) and _grammar("words").search(text):
         return True
-    whole = text[:1].isupper() and text.endswith((".", "!", "?", "$", "]")) and _WITHIN.search(text)
-    return bool(whole or _CONCLUDED.search(text))
+    whole = (
+        text[:1].isupper()
+        and text.endswith((".", "!", "?", "$", "]"))
+        and _grammar("within").search(text)
+    )
+    return bool(whole or _grammar("concluded").search(text))
 
 
 def last_claim(text: str) -> str | None:
     """What the last sentence of a text states, that is no remark; None if it states nothing."""
-    text = _QED.sub("", text.strip()).rstrip()
-    listed = _LISTED.search(text)
+    text = _grammar("qed").sub("", text.strip()).rstrip()
+    listed = _grammar("listed").search(text)
     if listed:  # "* youngest: 8" and so on, each on its line
-        items = [_BULLET.sub("", line).strip(" *.,;") for line in listed[0].strip().split("\n")]
+        items = [
+            _grammar("bullet").sub("", line).strip(" *.,;")
+            for line in listed[0].strip().split("\n")
+        ]
         return ", ".join(item.replace(":", "") for item in items)
-    labels = list(_PART.finditer(text))
+    labels = list(_grammar("part").finditer(text))
     if len(labels) > 1 and labels[0][1] in ("a", "i"):
         ends = [*(match.start() for match in labels[1:]), len(text)]
         parts = [_last(text[m.end() : end]) for m, end in zip(labels, ends, strict=True)]
@@ -105,11 +90,13 @@ def last_claim(text: str) -> str | None:
 
 
 def _last(text: str) -> str | None:
-    starts = [0, *(match.end() for match in _SENTENCES.finditer(text))]
+    starts = [0, *(match.end() for match in _grammar("sentences").finditer(text))]
     for start, end in zip(starts[::-1], [*starts[1:], len(text)][::-1], strict=True):
         sentence = text[start:end].strip()
-        if sentence and not _REMARK.fullmatch(sentence):
-            return claim(sentence) if len(sentence) <= _LONGEST else None
+        if len(sentence) > _LONGEST:
+            return None
+        if sentence and not _grammar("remark").fullmatch(sentence):
+            return claim(sentence)
     return None
 
 
@@ -117,16 +104,16 @@ def claim(sentence: str) -> str | None:
     """What a sentence states: its value with unit and restriction, None if it states nothing."""
     if sentence.endswith("?"):
         return None
-    bold = list(_BOLD.finditer(sentence))
+    bold = list(_grammar("bold").finditer(sentence))
     if len(bold) == 1 and not fault_before(sentence[: bold[0].start()]):
         content = bold[0][1] or bold[0][2]
         return (is_spoken(content) and claim(content)) or content
     row = _row(sentence.replace("**", ""))
     while row.pieces:
-        yes = _YES_OR_NO.match(row.row)
+        yes = _grammar("yes or no").match(row.row)
         if yes:
             return yes["words"]
-        rests = [row.part(step.end()) for step in _STEP.finditer(row.row)]
+        rests = [row.part(step.end()) for step in _grammar("step").finditer(row.row)]
         rests = [rest for rest in rests if rest.pieces and ("#" in rest.row or "#" not in row.row)]
         if not rests:
             return _stated(row)
@@ -135,62 +122,71 @@ def claim(sentence: str) -> str | None:
 
 
 def _stated(row: Row) -> str | None:
-    if _REJECTED.search(row.row):
+    if _grammar("rejected").search(row.row):
         return None
-    if _IMPOSSIBLE.search(row.row):
+    if _grammar("impossible").search(row.row):
         return "no solution"
     several = _several_claims(row)
     if several:
         return several
-    theorem = _THEOREM.search(row.row)
+    theorem = _grammar("theorem").search(row.row)
     row = _without_remarks(row.part(0, theorem.start()) if theorem else row)
     if "#" not in row.row:
         row = Row(row.text, _with_numbers(row.pieces))
         if "#" not in row.row:
             return _in_words(row)
-    if _RATIO.search(row.row):
+    if _grammar("ratio").search(row.row):
         row = _with_ratios(row)
-    all_but = _ALL_BUT.search(row.row)
-    if all_but and not _UNCLAIMED.search(row.row[: all_but.start()]):
-        changed = _CHANGED.search(row.row[: all_but.start()])
+    all_but = _grammar("all but").search(row.row)
+    if all_but and not _grammar("unclaimed").search(row.row[: all_but.start()]):
+        changed = _grammar("changed").search(row.row[: all_but.start()])
         return None if changed else row.part(all_but.start()).written.replace(" and ", ", ")
-    if _BOUNDED.match(row.row):
+    if _grammar("bounded").match(row.row):
         return _inequality(row)
-    if _PART_OF_WHOLE.search(row.row) and "%" in row.text[: row.pieces[-1].start].rstrip()[-6:]:
+    if (
+        _grammar("part of whole").search(row.row)
+        and "%" in row.text[: row.pieces[-1].start].rstrip()[-6:]
+    ):
         return Row(row.text, row.pieces[-3:-2]).written  # "28 is 35% of 80"
     row, restriction = _without_restriction(row)
-    subject = _ONLY.match(row.row)
-    predicate = _RESULT.match(subject["after"]) if subject else None
-    if subject and predicate and not _UNCLAIMED.search(subject["before"]):
+    subject = _grammar("only value").match(row.row)
+    predicate = _grammar("result").match(subject["after"]) if subject else None
+    if subject and predicate and not _grammar("unclaimed").search(subject["before"]):
         return row.part(subject.start("after") + predicate.start("words")).written
-    if _UNCLAIMED.search(row.row):
+    if _grammar("unclaimed").search(row.row):
         return None
-    if _NAMED.match(row.row) and not _RELATION.search(row.written):
+    if _grammar("equated").match(row.row) and not _grammar("relation").search(row.written):
         written = re.sub(r"\s+is congruent to\s+", r" \\equiv ", row.written)
         written = re.sub(r"\s+modulo\s+\$?(\w+)\$?", r" \\pmod{\1}", written)
-        return re.sub(rf"\s+{_EQUATES}\s+", " = ", written) + restriction
-    counted = _COUNTED.search(row.row)
-    if counted and not _CHANGED.search(row.row):
+        return re.sub(rf"\s+{_TABLES.source('equates')}\s+", " = ", written) + restriction
+    counted = _grammar("counted").search(row.row)
+    if counted and not _grammar("changed").search(row.row):
         return row.part(counted.start()).written
-    if _TWO_CLAIMS.search(row.row):
+    if _grammar("two claims").search(row.row):
         return row.written
-    match = _ONLY.match(row.row) or _AFTER_VERB.match(row.row)
+    match = _grammar("only value").match(row.row) or _grammar("value after verb").match(row.row)
     if match is None:
         return _in_words(row)
     before, after = match["before"], match["after"]
-    if _CHANGED.search(_VERBS.split(before)[-1]) or (after.strip() and _POINTED.match(before)):
+    if _grammar("changed").search(_grammar("verbs").split(before)[-1]) or (
+        after.strip() and _grammar("pointed").match(before)
+    ):
         return None
     if fault_before(row.part(0, match.start("value")).written, either=" or " in match["value"]):
         return None
-    if _CHANGED_BEHIND.search(after):
+    if _grammar("changed behind").search(after):
         return None
-    value = _EQUAL_SIGN.sub(r"\1", row.part(match.start("value"), match.end("value")).written)
-    value = _FACTORIAL.sub(r"\1 =", _NAME_OF_MATRIX.sub("", _LAST_STOP.sub(r"\1", value)))
+    value = _grammar("equal sign").sub(
+        r"\1", row.part(match.start("value"), match.end("value")).written
+    )
+    value = _grammar("factorial").sub(
+        r"\1 =", _grammar("name of matrix").sub("", _grammar("last stop").sub(r"\1", value))
+    )
     if after.startswith(" ("):
         return row.part(match.start("value")).written
     value = _last_equation(row.part(match.start("value"), match.end("value"))) or value
     parts = value.split(", or ")
-    if len(parts) == 2 and not _NAMED_LETTER.search(value):
+    if len(parts) == 2 and not _grammar("named letter").search(value):
         value = " = ".join(parts)  # "0.25, or 25%"
     noun = _noun(row.part(match.end("value")), value)
     about = re.search(r"(?:approximately|about|roughly|around) $", before)
@@ -200,17 +196,21 @@ def _stated(row: Row) -> str | None:
 def _several_claims(row: Row) -> str:
     """`radius 5, center (2, 3)` of "The radius is 5 and the center is (2, 3)", "" for others."""
     end = len(row.row.rstrip(" .!"))
-    starts = [match.span() for match in _JOIN.finditer(row.row, 0, end)]
+    starts = [match.span() for match in _grammar("join").finditer(row.row, 0, end)]
     parts: list[str] = []
     begin = 0
     for stop, following in [*starts, (end, end)]:
-        claimed = _PART_CLAIM.match(row.row[begin:stop])
+        claimed = _grammar("part claim").match(row.row[begin:stop])
         if claimed is None:
             continue  # "2 and 3 and the ..."
         words = [word for word in claimed["subject"].split() if word.isalpha()]
         label = " ".join([word for word in words if word not in _NO_LABEL][:3])
         subject = f"{claimed['subject']} "[-20:]
-        if not label or _UNCLAIMED.search(claimed[0]) or _CHANGED.search(subject):
+        if (
+            not label
+            or _grammar("unclaimed").search(claimed[0])
+            or _grammar("changed").search(subject)
+        ):
             return ""
         value = row.part(begin, stop).part(claimed.start("value")).written
         parts.append(f"{label} {value.replace(_MINUS, '-')}")
@@ -230,7 +230,7 @@ def _last_equation(group: Row) -> str:
 def _inequality(row: Row) -> str:
     """`x \\ge 2 \\text{ and } x < 5` of "x is at least 2 and less than 5"."""
     letter, *values = [row.text[p.start : p.end] for p in row.pieces if p.kind == "#"]
-    signs = map(_sign, _BOUND.findall(row.row))
+    signs = map(_sign, _grammar("bound").findall(row.row))
     return " and ".join(f"{letter} {sign} {n}" for sign, n in zip(signs, values, strict=True))
 
 
@@ -243,11 +243,11 @@ def _sign(bound: str) -> str:
 def _noun(behind: Row, value: str) -> str:
     """The noun, or the time of day, that follows a value and belongs to it."""
     words = behind.row.split()
-    time = _TIME_OF_DAY.match(behind.row)
+    time = _grammar("time of day").match(behind.row)
     count = len(time[0].split()) if time else 0
-    if not count and not _RELATION.search(value) and "\\text" not in value:
+    if not count and not _grammar("relation").search(value) and "\\text" not in value:
         phrase = next((n for n, word in enumerate(words) if word in _PREPOSITIONS), len(words))
-        plain = phrase <= 2 and not _FILLER.match(" ".join(words[phrase - 1 :]))
+        plain = phrase <= 2 and not _grammar("filler").match(" ".join(words[phrase - 1 :]))
         count = phrase if plain and unit(" ".join(words[:phrase])) is not None else 0
     return f" {Row(behind.text, behind.pieces[:count]).written}" if count else ""
 
@@ -257,8 +257,8 @@ def _without_remarks(row: Row) -> Row:
     marks = (".", ",", ";", ":", "!", *(() if " ( " in row.row else (")",)))
     while row.pieces and row.pieces[-1].kind in marks:
         row = Row(row.text, row.pieces[:-1])
-    for pattern in (_CONTRAST, _BEHIND):
-        for match in pattern.finditer(row.row):
+    for name in ("contrast", "remark behind"):
+        for match in _grammar(name).finditer(row.row):
             head, tail = row.part(0, match.start()), row.part(match.start())
             first = tail.pieces[0].kind
             if match.start() == 0 or row.row[match.start() - 1] != " ":
@@ -268,23 +268,22 @@ def _without_remarks(row: Row) -> Row:
             if first == "(" and tail.pieces[1].kind.partition("-")[0] in CARDINALS:
                 continue  # "5 (five)"
             restricts = _without_restriction(row)[1]
-            goes_on = bool(restricts or _RESTATED.search(tail.row))
-            goes_on = goes_on or ("#" not in row.row and _BE.search(tail.row) is not None)
-            denied = first in ("that", "who") and _UNCLAIMED.search(tail.row)
-            goes_on = goes_on and (restricts != "" or not _CLAIMED.search(head.row))
+            goes_on = bool(restricts or _grammar("restated").search(tail.row))
+            goes_on = goes_on or (
+                "#" not in row.row and _grammar("be word").search(tail.row) is not None
+            )
+            denied = first in ("that", "who") and _grammar("unclaimed").search(tail.row)
+            goes_on = goes_on and (restricts != "" or not _grammar("claimed").search(head.row))
             short = "#" not in row.row and len(head.pieces) < 3
-            if pattern is _BEHIND and (goes_on or denied or short):
+            if name == "remark behind" and (goes_on or denied or short):
                 continue
             return _without_remarks(head)
     return row
 
 
-_EXACTLY = ("exactly", "precisely", "only")
-
-
 def _without_restriction(row: Row) -> tuple[Row, str]:
     """The row without "where k is an integer", and that as a formula."""
-    match = _RESTRICTION.search(row.row)
+    match = _grammar("restriction").search(row.row)
     if match is None or "#" not in row.row[: match.start()]:
         return row, ""
     head, tail = row.part(0, match.start()), row.part(match.start())
@@ -295,7 +294,7 @@ def _without_restriction(row: Row) -> tuple[Row, str]:
     if not every and "\\in" in letter:
         return head, f", {letter}"
     if not every and not kinds:
-        relation = _RELATION.search(letter) and tail.row == "for #"
+        relation = _grammar("relation").search(letter) and tail.row == "for #"
         return (head, f" for all ${letter}$") if relation else (row, "")
     if every or kinds & _RAW_KINDS or not kinds & {"integer", "whole", "real", "parameter"}:
         return head, f" {tail.written}"
@@ -307,19 +306,19 @@ def _without_restriction(row: Row) -> tuple[Row, str]:
 def _in_words(row: Row) -> str | None:
     """The predicate of a sentence without a value, or the one that it calls the best."""
     text = row.row
-    none = _NONE.match(text)
+    none = _grammar("none").match(text)
     if none:
         return row.part(none.start("words"), none.end("words")).written
     first = row.written[: row.written.find(" ")]
-    if _BY_NAME.match(text) and first[:1].isupper() and first.casefold() not in _NO_NAMES:
+    if _grammar("named").match(text) and first[:1].isupper() and first.casefold() not in _NO_NAMES:
         return first
-    match = _PREDICATE.match(text)
+    match = _grammar("predicate").match(text)
     subject = (match["subject"] or "") if match else text
-    if _UNCLAIMED.search(subject) or _OTHER_SUBJECT.search(subject):
+    if _grammar("unclaimed").search(subject) or _grammar("other subject").search(subject):
         return None
     if match:
         return None if "#" in match["words"] else row.part(match.start("words")).written
-    return None if "#" in text or _SPEAKER.match(text) else row.written
+    return None if "#" in text or _grammar("speaker").match(text) else row.written
 
 
 def _row(sentence: str) -> Row:
@@ -330,14 +329,14 @@ def _row(sentence: str) -> Row:
         word = match[0].casefold()
         if match.lastgroup in ("word", "mark", "short"):
             measure = word not in _NO_UNITS and (is_unit(word) or word in _UNIT_WORDS)
-            if follows and (measure or _PER_UNIT.match(sentence, match.start())):
+            if follows and (measure or _grammar("per unit").match(sentence, match.start())):
                 pieces[-1] = Piece("#", last.start, match.end())
             else:
                 name = word.replace("\u201c", '"').replace("\u201d", '"')
                 pieces.append(Piece(name, *match.span()))
         elif follows:
             pieces[-1] = Piece("#", last.start, match.end())
-        elif last.kind in ("as", "when") and _ARROW.search(match[0]):
+        elif last.kind in ("as", "when") and _grammar("arrow").search(match[0]):
             pieces.pop()  # "as $x \\to 0$"
         else:
             pieces.append(Piece("#", *match.span()))
@@ -351,9 +350,6 @@ def _with_ratios(row: Row) -> Row:
         if [piece.kind for piece in pieces[index : index + 3]] == ["#", "to", "#"]:
             pieces[index : index + 3] = [Piece("#", pieces[index].start, pieces[index + 2].end)]
     return Row(row.text, pieces)
-
-
-_PER_UNIT = _TABLES.pattern("per unit")
 
 
 def _with_numbers(pieces: Sequence[Piece]) -> list[Piece]:
