@@ -57,7 +57,7 @@ class Gsm8kRewardFunction(MathRewardFunction):
     """
 
     name = "gsm8k"
-    version = "7"
+    version = "8"
     options: frozenset[str] = frozenset()
 
     def __init__(

@@ -6,6 +6,7 @@ r"""Mathematical answers compared by meaning: `verify`, and the reward on top of
 How two texts become a verdict:
 
     extract.py       the answers that a text offers, and which one counts
+    sentences.py     what a last sentence states: subject, verb, value, unit, restriction, remark
     statements.py    whether the words around an answer state it: a grammar over tokens
     preprocess.py    sentences, and notations of more than one token, rewritten
     tokens.py        LaTeX, ASCII and Unicode spellings as one small vocabulary; the cursor

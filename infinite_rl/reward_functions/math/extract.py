@@ -15,6 +15,7 @@ from ...layout import ANSWER_TAG
 from ...parsing.markup import TagMatch, format_of, split_thinking, tag_matches
 from ...parsing.word_tables import WordTables
 from .bounds import Unparsed
+from .sentences import is_spoken, last_claim
 from .statements import (
     LINE,
     NEXT_QUESTION,
@@ -34,13 +35,14 @@ Source = Literal["tag", "hash", "box", "phrase", "last_number"]
 MAX_TEXT = 1_000_000  # characters of a completion; beyond this nothing is read
 MAX_MENTIONS = 2_000  # of the tag's name, in tags or not
 _TABLES = WordTables(__file__)
+_BARE_ANSWER = 1_000  # characters that a text without any mark may have
+_MATHEMATICS = re.compile(r"[0-9$]")
 _HINT = _TABLES.pattern("hint")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 BOXES = ("\\boxed", "\\fbox", "\\framebox")
 _UNBRACED = _TABLES.pattern("unbraced")
 _FARTHEST = 8_000  # characters between the openings of two boxes, one in the other
 _OR_ELSE = _TABLES.pattern("or else")
-_LONGEST_SENTENCE = 1_000  # characters of one that ends in a formula
 _FAR = 200  # characters that are read before and behind a box
 _LONGEST_NAME = 20  # characters that are looked at before a box
 _MOST_BOXES = 20  # that are read as one list
@@ -95,11 +97,16 @@ def answer_text(text: str, convention: Convention = "tag", *, reference: bool = 
     if len(text) > MAX_TEXT:
         raise Unparsed(f"a text of more than {MAX_TEXT} characters")
     if convention == "tag":
-        if _HINT.search(text.lower()) is None and _SENTENCES.search(text) is None:
+        if len(text) < _BARE_ANSWER and not (_HINT.search(text.lower()) or is_spoken(text)):
             return text  # a bare answer, the commonest
-        tags = answer_tags(text)
-        content = tags[-1].content if tags else visible_text(text)
-        stated = _stated_box(content) or after_marker(content) or _conclusion(content)
+        visible = visible_text(text)
+        tags = _tags(visible, ANSWER_TAG)
+        content = tags[-1].content if tags else visible
+        stated = _stated_box(content) or after_marker(content)
+        if stated is None and is_spoken(content):
+            stated = last_claim(content)
+            if stated is None and not reference and _MATHEMATICS.search(content):
+                raise Unparsed("the last sentence states no answer")
         return content if stated is None else stated
     visible = visible_text(text)
     if convention == "math":
@@ -138,9 +145,13 @@ def answer_tags(text: str, tag: str = ANSWER_TAG) -> list[TagMatch]:
     """
     if len(text) > MAX_TEXT:
         raise Unparsed(f"a text of more than {MAX_TEXT} characters")
-    if text.lower().count(tag.lower()) > MAX_MENTIONS:
+    return _tags(visible_text(text), tag)
+
+
+def _tags(visible: str, tag: str) -> list[TagMatch]:
+    if visible.lower().count(tag.lower()) > MAX_MENTIONS:
         raise Unparsed(f"more than {MAX_MENTIONS} mentions of the answer tag")
-    return tag_matches(visible_text(text), tag)
+    return tag_matches(visible, tag)
 
 
 def visible_text(text: str) -> str:
@@ -487,39 +498,6 @@ def after_marker(text: str) -> str | None:
     if fault:
         raise Unparsed(fault)
     return statement
-
-
-def _conclusion(text: str) -> str | None:
-    """What the last of several sentences states: what is bold at its end, or all of it."""
-    text = _QED.sub("", text.strip()).rstrip()
-    starts = [match.end() for match in _SENTENCES.finditer(text)]
-    last = text[starts[-1] :] if starts else text
-    bold = _BOLD_END.search(last)
-    if bold and not fault_before(last[: bold.start()]):
-        return bold[1]
-    claim = _ENDING.split(last, maxsplit=1)[0]  # without ", attained at $x = 1$"
-    formula = _LAST_FORMULA.fullmatch(claim) if len(last) < _LONGEST_SENTENCE else None
-    if formula and "=" in formula[0]:
-        before = formula["before"]
-        if "=" not in before and (starts or before.strip()):
-            tried = _DOUBTFUL.search(Tokens.of(before).seen().kinds) or fault_before(before)
-            return None if tried or _CHECK.search(before) else formula["formula"]
-    trailing = _TRAILING.fullmatch(last)
-    if trailing:
-        return trailing["answer"]
-    steps = list(_STEP.finditer(last))
-    if steps and steps[-1].end():
-        return _statement(last[steps[-1].end() :])
-    if not starts:
-        return None
-    return _statement(last) if _CONCLUDING.match(Tokens.of(last[:_LONGEST]).kinds) else None
-
-
-_SENTENCES = re.compile(r"(?<!\b[A-Z])(?<!i\.e)(?<!e\.g)[.!?][$*)]{0,3}\s+(?=[A-Z$*\\])|\n+")
-_BOLD_END = re.compile(r"(?:^|(?<=\s))\*\*([^*\n]+?)\.?\*\*\.?\Z")
-_STEP, _CONCLUDING = _TABLES.pattern("step"), production("concluding")
-_TRAILING = _TABLES.pattern("trailing")
-_LAST_FORMULA, _CHECK, _QED = map(_TABLES.pattern, ("last formula", "check", "qed"))
 
 
 def _statement(rest: str) -> str:

@@ -51,7 +51,8 @@ _VALUE = re.compile(r"\(mul ([fgh]) ([a-z])\)")  # `f(x)`
 _WORD_NAME = re.compile(r"[A-Za-z]{3}|E[\[(]")
 _NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
 _ABOUT = re.compile(
-    r"(?:approximately|about|\\approx|≈)\s*(-?[0-9]*\.[0-9]*[1-9])"
+    r"(?:[A-Za-z]\s*(?=\\approx|≈))?(?:approximately|about|\\approx|≈)\s*"
+    r"(-?[0-9]*\.[0-9]*[1-9](?:\s+[A-Za-z][A-Za-z/^0-9 ]*)?)"
     r"|(-?[0-9]*\.[0-9]*[1-9])\s*(?:\\text\{)?\s*\(?approx(?:imately|\.)?\)?\}?"
 )
 _CONTROLS, _ESCAPED = "\a\b\f\v", re.compile(r"\\?([\a\b\f\v])(?=[a-z])")
@@ -62,6 +63,9 @@ _ROUNDED = re.compile(
     r"(?:\bor\s)?(?:\\approx|≈|approximately|about|roughly)\s*[-+]?[0-9][0-9,]*\.[0-9]+"
     r"\s*(?:\\?%|\\?[a-z]{1,12}|(?:\\[ ,]|\s)*\\text\{[^{}]{1,20}\})?\)?$"
 )
+_ASIDE = re.compile(
+    r"([A-Za-z]{3,}(?: [A-Za-z]+)*) \([0-9][0-9., ]*[a-z/]{0,4}\)"
+)  # "Bath (41 mm)"
 _QUANTIFIED = re.compile(r"(?i:\bfor\s)|\\forall|∀")
 
 
@@ -119,6 +123,9 @@ def _condition(remark: Remark) -> Node:
 def _text_answer(text: str) -> Node | None:
     """Answers that are more language than mathematics; None for the others."""
     plain = without_commands(text)
+    aside = _ASIDE.fullmatch(plain)
+    if aside and is_prose(aside[1]):
+        plain = text = aside[1]
     if not may_be_text_answer(plain):
         return None
     from .text_answers import moment  # loads the calendar, which few answers need

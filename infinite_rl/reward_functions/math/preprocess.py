@@ -24,7 +24,7 @@ _PART, _ROMAN = _TABLES.pattern("part"), ("i", "ii", "iii", "iv", "v")
 _ALIGNED, _ALIGNED_BREAK = _TABLES.pattern("aligned"), _TABLES.pattern("aligned break")
 # In the name of a value these deny it or leave it open: `not x = 5`.
 DENIALS = _TABLES.words("denials")
-_NO_LABELS = FUNCTIONS | GREEK | DENIALS | CARDINALS.keys()
+_NO_LABELS = (FUNCTIONS | GREEK | DENIALS | CARDINALS.keys()) - {"max", "min"}
 
 
 def spelled_out(text: str) -> str:
@@ -161,6 +161,8 @@ def _millionth(match: re.Match[str]) -> str:
 # and what is put in its place.
 _NOTATIONS: list[tuple[str, str, str | Callable[[re.Match[str]], str]]] = [
     (" that ", "that clause", r"\1"),
+    (" of ", "of a whole", " "),
+    ("\\mathbf \\vec \\boldsymbol \\overrightarrow", "vector of", r"\1 "),
     ("away long tall wide altogether total", "measured", r"\1"),
     ("_", "counted", _counted),
     ("multiplicity", "multiplicity", lambda match: ", ".join([match[1]] * int(match[2]))),

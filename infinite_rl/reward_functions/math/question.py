@@ -1,5 +1,7 @@
 """What a question asks of the form of its answer, if the gold does not show it."""
 
+import re
+
 from ...parsing.word_tables import WordTables
 from . import units
 from .bounds import Budget
@@ -9,6 +11,21 @@ from .tree import Node
 
 _TABLES = WordTables(__file__)
 _ORDER, _UNIT, _FACTOR = map(_TABLES.pattern, ("order", "unit", "factor"))
+_YES_OR_NO = _TABLES.pattern("yes or no")
+
+
+def yes_or_no(question: str, predicate: str) -> str:
+    """What a predicate answers: "no" if "not prime" is said and "Is 91 prime?" asked; else "".
+
+    All its words must be asked for, and a negation in the question leaves it open.
+    """
+    asked = _YES_OR_NO.search(question)
+    words = re.findall("[a-z]+", predicate)
+    denied = words[:1] == ["not"]
+    known = set(re.findall("[a-z]+", asked[0].casefold())) if asked else set()
+    if not known or "not" in known or not set(words[denied:]) <= known or len(words) == denied:
+        return ""
+    return "no" if denied else "yes"
 
 
 def unasked(question: str, prediction: Node, gold: Node, budget: Budget) -> str:

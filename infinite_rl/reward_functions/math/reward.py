@@ -54,7 +54,7 @@ class MathRewardFunction(RewardFunction):
     The row's prompt is the `question` of `verify`.
     """
 
-    version = "6"
+    version = "7"
     options = frozenset({"judge"})
 
     def __init__(

@@ -270,7 +270,7 @@ def _unhyphened(words: str) -> frozenset[str]:
 def _stems(words: str) -> list[str] | str:
     """The stems of a few words, in any order: `convergent series`, `series converges`."""
     each = words.split()
-    if not 2 <= len(each) <= 3 or not _OPEN_WORDS.isdisjoint(each):
+    if not 1 <= len(each) <= 3 or not _OPEN_WORDS.isdisjoint(each):
         return words
     return sorted(_STEM_ENDING.sub("", word) for word in each)
 

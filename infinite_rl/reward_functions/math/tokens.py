@@ -45,9 +45,9 @@ _UNICODE = str.maketrans(
     }
 )
 _SUPERSCRIPTS = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿˣ]+")
-_SUBSCRIPTS = re.compile("[₀₁₂₃₄₅₆₇₈₉]+")
+_SUBSCRIPTS = re.compile("[₀₁₂₃₄₅₆₇₈₉ₙₖᵢⱼₘ]+")
 _UP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿˣ", "0123456789+-nx")
-_DOWN = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_DOWN = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₙₖᵢⱼₘ", "0123456789nkijm")
 
 _MARKED_CYCLE, _LETTER_TIMES = map(VOCABULARY.pattern, ("marked cycle", "letter times"))
 _TOKEN = VOCABULARY.pattern("token")

@@ -179,6 +179,10 @@ def _decided(
         return Verdict("equal", "", *shown)  # `b` and `B`
     try:
         reason = difference(prediction, gold, budget)
+        if reason and question and prediction.op == "text" and gold.value in ("yes", "no"):
+            from .question import yes_or_no
+
+            reason = "" if yes_or_no(question, str(prediction.value)) == gold.value else reason
         if not reason and half_factored(prediction, gold, budget):
             reason = "one is factored further"
         if not reason and question:

@@ -1,0 +1,372 @@
+"""What the last sentence of a solution states: the value of the quantity that it speaks of.
+
+A sentence has a subject, a verb, a value, and maybe a unit, a restriction and a remark. It is
+written as a row of its words and marks with `#` for each piece of mathematics, and the grammar of
+`sentences.txt` is read on that row. A clause that denies, supposes or compares claims nothing.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from ...parsing.number_words import CARDINALS, multiple
+from ...parsing.word_tables import WordTables
+from .statements import fault_before
+from .units import is_unit, unit
+
+_TABLES = WordTables(__file__)
+_KINDS = ("formula", "pair", "short", "word", "mark", "bare")
+_PIECE = re.compile("|".join(f"(?P<{kind}>{_TABLES.source(kind)})" for kind in _KINDS), re.DOTALL)
+_PREPOSITIONS, _NO_UNITS, _NO_NAMES = map(_TABLES.words, ("prepositions", "no units", "no names"))
+_RAW_KINDS, _ANY_KIND = _TABLES.words("raw kinds"), _TABLES.words("any kind")
+_UNIT_WORDS, _NO_LABEL = _TABLES.words("unit words"), _TABLES.words("no label")
+_MINUS, _EXACTLY = "\N{MINUS SIGN}", ("exactly", "precisely", "only")
+_LONGEST = 1_000  # characters of a sentence
+
+
+@cache
+def _grammar(name: str) -> re.Pattern[str]:
+    """A production of the table, compiled when it is first needed: most answers need none."""
+    return _TABLES.pattern(name)
+
+
+class Piece(NamedTuple):
+    """A word in small letters, a mark, or `#`, with its place in the sentence."""
+
+    kind: str
+    start: int
+    end: int
+
+
+class Row:
+    """A sentence as the pieces that it is made of."""
+
+    def __init__(self, text: str, pieces: Sequence[Piece]) -> None:
+        self.text, self.pieces = text, pieces
+        self.row = " ".join(piece.kind for piece in pieces)
+
+    def part(self, start: int, end: int | None = None) -> "Row":
+        """The pieces between two places of the row."""
+        last = len(self.pieces) if end is None else len(self.row[:end].split())
+        return Row(self.text, self.pieces[len(self.row[:start].split()) : last])
+
+    @property
+    def written(self) -> str:
+        """The sentence's own text from the first piece to the last."""
+        return self.text[self.pieces[0].start : self.pieces[-1].end] if self.pieces else ""
+
+
+def is_spoken(text: str) -> bool:
+    """Whether a text is one sentence, or several, and no bare answer."""
+    text = text.strip()
+    if _grammar("sentences").search(text) and _grammar("words").search(text):
+        return True
+    whole = (
+        text[:1].isupper()
+        and text.endswith((".", "!", "?", "$", "]"))
+        and _grammar("within").search(text)
+    )
+    return bool(whole or _grammar("concluded").search(text))
+
+
+def last_claim(text: str) -> str | None:
+    """What the last sentence of a text states, that is no remark; None if it states nothing."""
+    text = _grammar("qed").sub("", text.strip()).rstrip()
+    listed = _grammar("listed").search(text)
+    if listed:  # "* youngest: 8" and so on, each on its line
+        items = [
+            _grammar("bullet").sub("", line).strip(" *.,;")
+            for line in listed[0].strip().split("\n")
+        ]
+        return ", ".join(item.replace(":", "") for item in items)
+    labels = list(_grammar("part").finditer(text))
+    if len(labels) > 1 and labels[0][1] in ("a", "i"):
+        ends = [*(match.start() for match in labels[1:]), len(text)]
+        parts = [_last(text[m.end() : end]) for m, end in zip(labels, ends, strict=True)]
+        if None not in parts:
+            return " ".join(f"({m[1]}) {part}" for m, part in zip(labels, parts, strict=True))
+    return _last(text)
+
+
+def _last(text: str) -> str | None:
+    starts = [0, *(match.end() for match in _grammar("sentences").finditer(text))]
+    for start, end in zip(starts[::-1], [*starts[1:], len(text)][::-1], strict=True):
+        sentence = text[start:end].strip()
+        if len(sentence) > _LONGEST:
+            return None
+        if sentence and not _grammar("remark").fullmatch(sentence):
+            return claim(sentence)
+    return None
+
+
+def claim(sentence: str) -> str | None:
+    """What a sentence states: its value with unit and restriction, None if it states nothing."""
+    if sentence.endswith("?"):
+        return None
+    bold = list(_grammar("bold").finditer(sentence))
+    if len(bold) == 1 and not fault_before(sentence[: bold[0].start()]):
+        content = bold[0][1] or bold[0][2]
+        return (is_spoken(content) and claim(content)) or content
+    row = _row(sentence.replace("**", ""))
+    while row.pieces:
+        yes = _grammar("yes or no").match(row.row)
+        if yes:
+            return yes["words"]
+        rests = [row.part(step.end()) for step in _grammar("step").finditer(row.row)]
+        rests = [rest for rest in rests if rest.pieces and ("#" in rest.row or "#" not in row.row)]
+        if not rests:
+            return _stated(row)
+        row = rests[-1]
+    return None
+
+
+def _stated(row: Row) -> str | None:
+    if _grammar("rejected").search(row.row):
+        return None
+    if _grammar("impossible").search(row.row):
+        return "no solution"
+    several = _several_claims(row)
+    if several:
+        return several
+    theorem = _grammar("theorem").search(row.row)
+    row = _without_remarks(row.part(0, theorem.start()) if theorem else row)
+    if "#" not in row.row:
+        row = Row(row.text, _with_numbers(row.pieces))
+        if "#" not in row.row:
+            return _in_words(row)
+    if _grammar("ratio").search(row.row):
+        row = _with_ratios(row)
+    all_but = _grammar("all but").search(row.row)
+    if all_but and not _grammar("unclaimed").search(row.row[: all_but.start()]):
+        changed = _grammar("changed").search(row.row[: all_but.start()])
+        return None if changed else row.part(all_but.start()).written.replace(" and ", ", ")
+    if _grammar("bounded").match(row.row):
+        return _inequality(row)
+    if (
+        _grammar("part of whole").search(row.row)
+        and "%" in row.text[: row.pieces[-1].start].rstrip()[-6:]
+    ):
+        return Row(row.text, row.pieces[-3:-2]).written  # "28 is 35% of 80"
+    row, restriction = _without_restriction(row)
+    subject = _grammar("only value").match(row.row)
+    predicate = _grammar("result").match(subject["after"]) if subject else None
+    if subject and predicate and not _grammar("unclaimed").search(subject["before"]):
+        return row.part(subject.start("after") + predicate.start("words")).written
+    if _grammar("unclaimed").search(row.row):
+        return None
+    if _grammar("equated").match(row.row) and not _grammar("relation").search(row.written):
+        written = re.sub(r"\s+is congruent to\s+", r" \\equiv ", row.written)
+        written = re.sub(r"\s+modulo\s+\$?(\w+)\$?", r" \\pmod{\1}", written)
+        return re.sub(rf"\s+{_TABLES.source('equates')}\s+", " = ", written) + restriction
+    counted = _grammar("counted").search(row.row)
+    if counted and not _grammar("changed").search(row.row):
+        return row.part(counted.start()).written
+    if _grammar("two claims").search(row.row):
+        return row.written
+    match = _grammar("only value").match(row.row) or _grammar("value after verb").match(row.row)
+    if match is None:
+        return _in_words(row)
+    before, after = match["before"], match["after"]
+    if _grammar("changed").search(_grammar("verbs").split(before)[-1]) or (
+        after.strip() and _grammar("pointed").match(before)
+    ):
+        return None
+    if fault_before(row.part(0, match.start("value")).written, either=" or " in match["value"]):
+        return None
+    if _grammar("changed behind").search(after):
+        return None
+    value = _grammar("equal sign").sub(
+        r"\1", row.part(match.start("value"), match.end("value")).written
+    )
+    value = _grammar("factorial").sub(
+        r"\1 =", _grammar("name of matrix").sub("", _grammar("last stop").sub(r"\1", value))
+    )
+    if after.startswith(" ("):
+        return row.part(match.start("value")).written
+    value = _last_equation(row.part(match.start("value"), match.end("value"))) or value
+    parts = value.split(", or ")
+    if len(parts) == 2 and not _grammar("named letter").search(value):
+        value = " = ".join(parts)  # "0.25, or 25%"
+    noun = _noun(row.part(match.end("value")), value)
+    about = re.search(r"(?:approximately|about|roughly|around) $", before)
+    return f"{'about ' if about else ''}{value}{noun}{restriction}"
+
+
+def _several_claims(row: Row) -> str:
+    """`radius 5, center (2, 3)` of "The radius is 5 and the center is (2, 3)", "" for others."""
+    end = len(row.row.rstrip(" .!"))
+    starts = [match.span() for match in _grammar("join").finditer(row.row, 0, end)]
+    parts: list[str] = []
+    begin = 0
+    for stop, following in [*starts, (end, end)]:
+        claimed = _grammar("part claim").match(row.row[begin:stop])
+        if claimed is None:
+            continue  # "2 and 3 and the ..."
+        words = [word for word in claimed["subject"].split() if word.isalpha()]
+        label = " ".join([word for word in words if word not in _NO_LABEL][:3])
+        subject = f"{claimed['subject']} "[-20:]
+        if (
+            not label
+            or _grammar("unclaimed").search(claimed[0])
+            or _grammar("changed").search(subject)
+        ):
+            return ""
+        value = row.part(begin, stop).part(claimed.start("value")).written
+        parts.append(f"{label} {value.replace(_MINUS, '-')}")
+        begin = following + 1
+    whole = len(parts) > 1 and begin == end + 1
+    return ", ".join(parts) if whole else ""
+
+
+def _last_equation(group: Row) -> str:
+    """Of `a = 2`, `b = 3`, `a + b = 5` the last, whose left side joins the others; else ""."""
+    parts = [group.text[p.start : p.end].strip("$ ") for p in group.pieces if p.kind == "#"]
+    *names, last = [part.partition("=")[0].strip() for part in parts]
+    joined = len(names) > 1 and len(last) > 2 and all(len(n) == 1 and n in last for n in names)
+    return parts[-1] if joined and all("=" in part for part in parts) else ""
+
+
+def _inequality(row: Row) -> str:
+    """`x \\ge 2 \\text{ and } x < 5` of "x is at least 2 and less than 5"."""
+    letter, *values = [row.text[p.start : p.end] for p in row.pieces if p.kind == "#"]
+    signs = map(_sign, _grammar("bound").findall(row.row))
+    return " and ".join(f"{letter} {sign} {n}" for sign, n in zip(signs, values, strict=True))
+
+
+def _sign(bound: str) -> str:
+    upper = bound.startswith(("at most", "no more", "less", "smaller", "fewer"))
+    closed = bound.startswith(("at", "no")) or bound.endswith("equal to")
+    return ("\\le" if closed else "<") if upper else ("\\ge" if closed else ">")
+
+
+def _noun(behind: Row, value: str) -> str:
+    """The noun, or the time of day, that follows a value and belongs to it."""
+    words = behind.row.split()
+    time = _grammar("time of day").match(behind.row)
+    count = len(time[0].split()) if time else 0
+    if not count and not _grammar("relation").search(value) and "\\text" not in value:
+        phrase = next((n for n, word in enumerate(words) if word in _PREPOSITIONS), len(words))
+        plain = phrase <= 2 and not _grammar("filler").match(" ".join(words[phrase - 1 :]))
+        count = phrase if plain and unit(" ".join(words[:phrase])) is not None else 0
+    return f" {Row(behind.text, behind.pieces[:count]).written}" if count else ""
+
+
+def _without_remarks(row: Row) -> Row:
+    """The row up to a remark, a contrast or the last mark."""
+    marks = (".", ",", ";", ":", "!", *(() if " ( " in row.row else (")",)))
+    while row.pieces and row.pieces[-1].kind in marks:
+        row = Row(row.text, row.pieces[:-1])
+    for name in ("contrast", "remark behind"):
+        for match in _grammar(name).finditer(row.row):
+            head, tail = row.part(0, match.start()), row.part(match.start())
+            first = tail.pieces[0].kind
+            if match.start() == 0 or row.row[match.start() - 1] != " ":
+                continue
+            if ("#" in row.row and "#" not in head.row) or head.row.endswith(_EXACTLY):
+                continue
+            if first == "(" and tail.pieces[1].kind.partition("-")[0] in CARDINALS:
+                continue  # "5 (five)"
+            restricts = _without_restriction(row)[1]
+            goes_on = bool(restricts or _grammar("restated").search(tail.row))
+            goes_on = goes_on or (
+                "#" not in row.row and _grammar("be word").search(tail.row) is not None
+            )
+            denied = first in ("that", "who") and _grammar("unclaimed").search(tail.row)
+            goes_on = goes_on and (restricts != "" or not _grammar("claimed").search(head.row))
+            short = "#" not in row.row and len(head.pieces) < 3
+            if name == "remark behind" and (goes_on or denied or short):
+                continue
+            return _without_remarks(head)
+    return row
+
+
+def _without_restriction(row: Row) -> tuple[Row, str]:
+    """The row without "where k is an integer", and that as a formula."""
+    match = _grammar("restriction").search(row.row)
+    if match is None or "#" not in row.row[: match.start()]:
+        return row, ""
+    head, tail = row.part(0, match.start()), row.part(match.start())
+    letter = next(tail.text[p.start : p.end] for p in tail.pieces if p.kind == "#").strip("$ ")
+    words = f"{match['lead']} {match['kinds']}".replace("-", "").split()
+    kinds = {word.removesuffix("s") for word in words} - _ANY_KIND
+    every = match["lead"].split()[:1] in (["all"], ["any"], ["every"], ["each"])
+    if not every and "\\in" in letter:
+        return head, f", {letter}"
+    if not every and not kinds:
+        relation = _grammar("relation").search(letter) and tail.row == "for #"
+        return (head, f" for all ${letter}$") if relation else (row, "")
+    if every or kinds & _RAW_KINDS or not kinds & {"integer", "whole", "real", "parameter"}:
+        return head, f" {tail.written}"
+    if "real" in kinds or "parameter" in kinds:
+        return head, f", {letter} \\in \\mathbb{{R}}"
+    return head, f", {letter} \\in \\mathbb{{Z}}{'^+' if 'positive' in kinds else ''}"
+
+
+def _in_words(row: Row) -> str | None:
+    """The predicate of a sentence without a value, or the one that it calls the best."""
+    text = row.row
+    none = _grammar("none").match(text)
+    if none:
+        return row.part(none.start("words"), none.end("words")).written
+    first = row.written[: row.written.find(" ")]
+    if _grammar("named").match(text) and first[:1].isupper() and first.casefold() not in _NO_NAMES:
+        return first
+    match = _grammar("predicate").match(text)
+    subject = (match["subject"] or "") if match else text
+    if _grammar("unclaimed").search(subject) or _grammar("other subject").search(subject):
+        return None
+    if match:
+        return None if "#" in match["words"] else row.part(match.start("words")).written
+    return None if "#" in text or _grammar("speaker").match(text) else row.written
+
+
+def _row(sentence: str) -> Row:
+    pieces: list[Piece] = []
+    for match in _PIECE.finditer(sentence):
+        last = pieces[-1] if pieces else Piece("", 0, 0)
+        follows = last.kind == "#" and not sentence[last.end : match.start()].strip()
+        word = match[0].casefold()
+        if match.lastgroup in ("word", "mark", "short"):
+            measure = word not in _NO_UNITS and (is_unit(word) or word in _UNIT_WORDS)
+            if follows and (measure or _grammar("per unit").match(sentence, match.start())):
+                pieces[-1] = Piece("#", last.start, match.end())
+            else:
+                name = word.replace("\u201c", '"').replace("\u201d", '"')
+                pieces.append(Piece(name, *match.span()))
+        elif follows:
+            pieces[-1] = Piece("#", last.start, match.end())
+        elif last.kind in ("as", "when") and _grammar("arrow").search(match[0]):
+            pieces.pop()  # "as $x \\to 0$"
+        else:
+            pieces.append(Piece("#", *match.span()))
+    return Row(sentence, pieces)
+
+
+def _with_ratios(row: Row) -> Row:
+    """The row with `#` for "3 to 5"."""
+    pieces = list(row.pieces)
+    for index in reversed(range(len(pieces) - 2)):
+        if [piece.kind for piece in pieces[index : index + 3]] == ["#", "to", "#"]:
+            pieces[index : index + 3] = [Piece("#", pieces[index].start, pieces[index + 2].end)]
+    return Row(row.text, pieces)
+
+
+def _with_numbers(pieces: Sequence[Piece]) -> list[Piece]:
+    """The pieces with `#` for a number in words."""
+    result: list[Piece] = []
+    for index, piece in enumerate(pieces):
+        following = pieces[index + 1].kind if index + 1 < len(pieces) else "."
+        last = result[-1] if result else Piece("", 0, 0)
+        first = piece.kind.partition("-")[0]
+        many = multiple(piece.kind, one=True) is not None
+        fraction = multiple(following, one=True) is not None
+        if last.kind == "#" and (first in CARDINALS or many or is_unit(first)):
+            result[-1] = Piece("#", last.start, piece.end)
+        elif first not in CARDINALS or (piece.kind == "one" and not fraction and following != "."):
+            result.append(piece)
+        elif last.kind in ("minus", "negative"):
+            result[-1] = Piece("#", last.start, piece.end)
+        else:
+            result.append(Piece("#", piece.start, piece.end))
+    return result

@@ -1,0 +1,34 @@
+"""What the last sentence of a solution states, and what claims nothing."""
+
+from pathlib import Path
+
+from infinite_rl.reward_functions.math import verify
+from infinite_rl.reward_functions.math.sentences import claim
+
+LINES = Path(__file__).with_name("math_sentences.txt").read_text(encoding="utf-8").splitlines()
+SOLUTIONS = [line.split(" | ") for line in LINES if line and not line.startswith("#")]
+
+
+def test_a_last_sentence_passes_only_with_the_value_that_it_states() -> None:
+    faults = [
+        (label, gold, text)
+        for label, gold, text in SOLUTIONS
+        if verify(text.replace("¶", "\n"), gold).equal != (label == "right")
+    ]
+    assert len(SOLUTIONS) > 400 and faults == []
+
+
+def test_a_predicate_answers_yes_or_no_to_the_question_that_has_its_words() -> None:
+    def answers(question: str, text: str, gold: str) -> bool:
+        return verify(text, gold, question=question).equal
+
+    said = "We divide. So 91 is not prime."
+    assert answers("Is 91 prime?", said, "No") and not answers("Is 91 prime?", said, "Yes")
+    assert not answers("Is 91 not prime?", said, "No") and not answers("Is 91 odd?", said, "No")
+    assert not answers("", said, "No")
+
+
+def test_a_restriction_stays_with_its_value_and_a_remark_does_not() -> None:
+    assert claim("It is $2k$, where $k$ is an integer.") == "$2k$, k \\in \\mathbb{Z}"
+    assert claim("It is $2k$, where $k$ is odd.") == "$2k$ , where $k$ is odd"
+    assert claim("It is $9$, which is attained at $x = 3$.") == "$9$"
