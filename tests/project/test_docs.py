@@ -22,6 +22,7 @@ from markdown_it.token import Token
 import infinite_rl
 from infinite_rl.cli import main, parse
 from infinite_rl.launch import config as launch_config
+from infinite_rl.tasks.custom import read_task_type
 from infinite_rl.training import TrainingConfig
 
 ROOT = Path(__file__).parents[2]
@@ -137,6 +138,14 @@ def test_each_config_is_accepted(tmp_path: Path) -> None:
         else:
             rows = {} if "datasets" in block else {"data": "rows.jsonl"}
             assert TrainingConfig.of({"model": "m", **rows, **yaml.safe_load(block)})
+
+
+def test_the_files_of_the_page_on_tasks_are_accepted(tmp_path: Path) -> None:
+    engine, conversions = blocks("tasks.md", "yaml")
+    (tmp_path / "engine.yaml").write_text(engine, encoding="utf-8")
+    assert read(f"generate {tmp_path / 'engine.yaml'}").config().max_cost == 20
+    (tmp_path / "conversions.yaml").write_text(conversions, encoding="utf-8")
+    assert read_task_type(tmp_path / "conversions.yaml").name == "conversions"
 
 
 # --- Python --------------------------------------------------------------------------------------
