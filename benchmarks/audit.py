@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
+import signal
 import socket
 import statistics
 import subprocess
@@ -67,13 +69,18 @@ def target_of(path: Path, about: Mapping[str, Any]) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, str(path.with_suffix(".py")), "--port", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+    nothing = subprocess.DEVNULL
+    with subprocess.Popen(
+        command, stdout=nothing, stderr=nothing, start_new_session=True
+    ) as server:
         for _ in range(100):
             with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
                 break
             time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}{about.get('path', '')}"
-        server.kill()
+        try:
+            yield f"http://127.0.0.1:{port}{about.get('path', '')}"
+        finally:
+            os.killpg(server.pid, signal.SIGKILL)  # with programs that it runs without a limit
 
 
 def audited(path: Path, about: Mapping[str, Any], limits: Limits) -> tuple[Report, int]:
@@ -81,14 +88,17 @@ def audited(path: Path, about: Mapping[str, Any], limits: Limits) -> tuple[Repor
     rows = list(audit_rows(path.with_suffix(".jsonl")))
     with target_of(path, about) as target:
         report = audit(target, rows, Settings(kind_of(about)), limits)
-        return report, count_replayed(report)
+    return report, count_replayed(report, path, about)
 
 
-def count_replayed(report: Report) -> int:
-    """How many of the witnesses show their findings again."""
-    settings = Settings(report.kind)
-    each = (replay(report.target, f.witness, settings, report.chat)[0] for f in report.findings)
-    return sum(each)
+def count_replayed(report: Report, path: Path, about: Mapping[str, Any]) -> int:
+    """How many of the witnesses show their findings again. Each is called on a fresh target."""
+    shown = 0
+    for finding in report.findings:
+        with target_of(path, about) as target:
+            settings = Settings(report.kind)
+            shown += replay(target, finding.witness, settings, report.chat)[0]
+    return shown
 
 
 def main() -> None:
@@ -125,7 +135,7 @@ def main() -> None:
             f"{path.stem:32} {state:6} {seconds[-1]:6.1f} s  "
             f"{', '.join(sorted(finding.kind for finding in report.findings)) or '-'}"
             + "".join(f"  MISSED {each['severity']}: {each['id']}" for each in missed)
-            + (f"  ({report.note})" if report.note else ""),
+            + "".join(f"  ({each})" for each in (report.note, *report.cut) if each),
             flush=True,
         )
         for finding in report.findings if args.findings else ():

@@ -1,12 +1,13 @@
 """How long a new machine waits for its first verdicts: `pip install` of the wheel, then a process.
 
-    python -m benchmarks.first_verdict [--wheels FOLDER] [--rounds N]
+    python -m benchmarks.first_verdict [--wheels FOLDER] [--rounds N] [--pythons PYTHON ...]
 
 Builds the wheel of this checkout and fetches what it depends on into FOLDER, by default a temporary
 one; a folder that holds them is used as it is. Each round installs from there alone, in an empty
 environment with an empty home, with and without byte-compiling. Then one process asks for a Python,
 a JavaScript and a mathematics verdict, and a second process does the same once optimised code is
-there. The medians are shown.
+there. The medians are shown. With `--pythons` there is a column for each of these interpreters,
+with byte-compiling, as pip does it by default.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.sandbox import processor
@@ -48,26 +50,30 @@ print(json.dumps(took))
 """
 
 
-def fetch(folder: Path) -> None:
-    """Put the wheel and all that it depends on into the folder."""
+def fetch(folder: Path, pythons: Sequence[str]) -> None:
+    """Put the wheel and all that it depends on for each Python into the folder."""
     pip = [sys.executable, "-m", "pip"]
     _run([*pip, "wheel", "-q", "--no-deps", "-w", str(folder.absolute()), str(ROOT)])
     (wheel,) = folder.glob("infinite_rl-*.whl")
-    _run([*pip, "download", "-q", "-d", str(folder.absolute()), str(wheel.absolute())])
+    for python in pythons:
+        pip = [python, "-m", "pip"]
+        _run([*pip, "download", "-q", "-d", str(folder.absolute()), str(wheel.absolute())])
 
 
-def first_verdicts(wheels: Path, byte_compile: bool) -> dict[str, float]:
-    """Return the seconds of each step on a machine that has nothing but Python."""
+def first_verdicts(wheels: Path, python: str, byte_compile: bool) -> dict[str, float]:
+    """Return the seconds of each step on a machine that has nothing but Python, and the MB."""
     with tempfile.TemporaryDirectory() as folder:
         home, bin_ = Path(folder, "home"), Path(folder, "venv", "bin")
         home.mkdir()
-        _run([sys.executable, "-m", "venv", str(bin_.parent)])
+        _run([python, "-m", "venv", str(bin_.parent)])
+        before = _megabytes(bin_.parent)
         nothing = {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
         words = ["--no-index", "--find-links", str(wheels.absolute())]
         words += [] if byte_compile else ["--no-compile"]
         start = time.perf_counter()
         _run([str(bin_ / "pip"), "install", "-q", *words, "infinite-rl"], nothing)
         took = {"pip install": time.perf_counter() - start}
+        took["MB installed"] = _megabytes(bin_.parent) - before
         verdicts = [str(bin_ / "python"), "-c", VERDICTS]
         start = time.perf_counter()
         took |= json.loads(_run(verdicts, nothing))
@@ -77,6 +83,11 @@ def first_verdicts(wheels: Path, byte_compile: bool) -> dict[str, float]:
         _run(verdicts, nothing)
         took["a second process"] = time.perf_counter() - start
     return took
+
+
+def _megabytes(folder: Path) -> float:
+    """Return the size of the files in a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
 
 
 def _run(command: list[str], environment: dict[str, str] | None = None) -> str:
@@ -92,14 +103,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--wheels", type=Path, help="where the wheels are, or are to be")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--pythons", nargs="+", help="interpreters, in place of this one")
     args = parser.parse_args()
     wheels = args.wheels or Path(tempfile.mkdtemp())
     try:
         if not [*wheels.glob("infinite_rl-*.whl")]:
-            fetch(wheels)
-        ways = {"without byte-compiling": False, "with": True}
+            fetch(wheels, args.pythons or [sys.executable])
+        ways = {"without byte-compiling": (sys.executable, False), "with": (sys.executable, True)}
+        if args.pythons:
+            names = [_run([python, "--version"]).strip() for python in args.pythons]
+            ways = {name: (each, True) for name, each in zip(names, args.pythons, strict=True)}
         rounds = [
-            {way: first_verdicts(wheels, compiles) for way, compiles in ways.items()}
+            {way: first_verdicts(wheels, *how) for way, how in ways.items()}
             for _ in range(args.rounds)
         ]
     finally:
@@ -108,7 +123,7 @@ def main() -> None:
     load = f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
     print(f"{processor()}, {load}, Python {platform.python_version()}\n")
     print(f"| s | {' | '.join(ways)} |\n|---|{'---:|' * len(ways)}")
-    for step in rounds[0]["with"]:
+    for step in next(iter(rounds[0].values())):
         figures = (statistics.median(each[way][step] for each in rounds) for way in ways)
         print(f"| {step} | {' | '.join(f'{figure:.2f}' for figure in figures)} |")
 

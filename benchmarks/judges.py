@@ -32,7 +32,7 @@ from benchmarks.judges_maths import maths_compared
 from benchmarks.judges_tests import checkers_compared, tests_compared
 from infinite_rl.dataset.shapes import SHAPES
 from infinite_rl.reward_functions import get_reward_functions
-from infinite_rl.reward_functions.coding.checking import judge_printed
+from infinite_rl.reward_functions.coding.judge import judge_printed
 from infinite_rl.reward_functions.coding.reference import Cases, read_reference
 
 Judge = Callable[[str, str], bool]

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from infinite_rl.dataset.rows import read
 from infinite_rl.dataset.shapes import SHAPES
 from infinite_rl.reward_functions import get_reward_functions
-from infinite_rl.reward_functions.coding.checking import judge_printed
+from infinite_rl.reward_functions.coding.judge import judge_printed
 from infinite_rl.reward_functions.coding.reference import Cases, read_reference
 
 ROOT = Path(__file__).resolve().parent.parent

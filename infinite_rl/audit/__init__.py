@@ -1,10 +1,10 @@
 """The audit of anybody's reward: who is paid wrongly, with a witness that replays.
 
-    rows.py      rows as an audit sees them: what is certain about their golds
+    rows.py      rows as an audit sees them, with the kind of each gold
     programs.py  the programs and tests of foreign coding rows
     child.py     the process of a foreign reward: one file, the standard library alone
     process.py   starts that process, asks it, and kills it with all that it started
-    claims.py    what a target says of itself, by which some probes are none of it
+    claims.py    the documented behavior of a target, which rules out some probes
     targets.py   the kinds of rewards, and whether a witness shows its finding
     surfaces.py  the forms of answers that a reward accepts, learned from controls
     probes/      completions and calls whose verdict is certain
@@ -15,7 +15,7 @@
     rollouts.py  the audit in training: rollouts that are paid for a trick
     data.py      the audit of rows, whatever rewards judge them
 
-A probe is used only where the gold's form decides it: to accuse a sound reward is the worst error.
+A probe is used only if the gold decides its verdict: to accuse a sound reward is the worst error.
 """
 
 from .audit import Limits, audit, replay

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 
@@ -23,6 +25,8 @@ from .probes import (
     ONE_TURN,
     REFUSE,
     SAME,
+    SEVERITIES,
+    UNEQUAL,
     Probe,
     answers,
     code,
@@ -31,10 +35,10 @@ from .probes import (
     text,
     variants,
 )
-from .process import Reply
+from .process import OutOfTime, Reply
 from .rows import CODE, LIST, NUMBER, QUERY, TEXT, WHOLE, AuditRow
 from .surfaces import Surface, in_turn, surfaces, without_work
-from .targets import Settings, Target, Witness, failed, pays
+from .targets import Settings, Target, Witness, failed, pays, same
 
 _LEARNED = 3  # rows on which all forms are tried
 _PROBED = 12  # rows that are probed in full
@@ -43,20 +47,29 @@ _SLOW_S = 0.3  # seconds of a call, from which forms are learned on one row
 _GOLDS_S = 5.0  # for the golds of all rows
 _SHORT = 2000  # characters of a text that is sent to a target that hangs
 _LONG_S = 0.1  # seconds of a call with a long text, from which a longer one is tried
-_OF_PROBES = 0.7  # of the time
-_OF_WITNESSES = 1.5  # of the time, after which none is made smaller
-_OF_STATE = ("order", "repeated", "many calls", "growth", "side effect", "patched", "executed")
+# Shares of the time after which a stage is cut; the rest is for calling again what failed.
+_OF_PROBES, _OF_CALLS = 0.55, 0.75
+_OF_STATE = ("order", UNEQUAL, "many calls", "growth", "side effect", "patched", "executed")
+_WHOLE = ("batch", "batch zero", "patched", "prompt")  # witnesses that are not made smaller
+_COMPARED = ("order", "batch", "batch zero", "threads", "fork", "thread", "many calls")
 _FORGED = 2  # rows of code whose harness is attacked
+_FIRST = 24  # programs of the first row, before those that do not end
 _ENOUGH = 3  # failures of one kind, of a target that runs programs
+_MORE = 3  # programs of that kind that each further row is asked
 _MOST_HANGS = 2  # after which no further long text is sent
+_AGAIN = 10  # calls of a witness, if the reward is random
 _OF_FORM_ALONE = "it judges the form alone, as it says: nothing to audit on rows"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """`seconds` that the probes of one target may take in all, `rows` that are probed in full."""
+    """`seconds` of the audit of one target, and `rows` that are probed in full.
 
-    seconds: float = 45.0
+    The seconds are those of all: the start of the process, the probes, the calls that show a
+    finding again, and smaller witnesses. The audit ends two seconds later at most.
+    """
+
+    seconds: float = 60.0
     rows: int = _PROBED
 
 
@@ -70,12 +83,11 @@ def audit(
     """Audit a target on rows. `wrap` states the form of answers: a text with {answer} in it.
 
     Raises:
-        UsageError: the target cannot be loaded, or the rows do not fit it.
+        UsageError: the target cannot be loaded in time, or the rows do not fit it.
     """
-    started = time.monotonic()
-    with Target(spec, settings or Settings()) as target:
-        run = _Audit(target, rows, limits or Limits(), wrap)
-        report = run.report()
+    started, limits = time.monotonic(), limits or Limits()
+    with Target(spec, settings or Settings(), started + limits.seconds) as target:
+        report = _Audit(target, rows, limits, wrap, started).report()
     report.seconds = time.monotonic() - started
     return report
 
@@ -104,11 +116,14 @@ def _differ(one: str, other: str) -> bool:
 
 
 class _Audit:
-    """One audit: what it has learned of the target, and what failed."""
+    """One audit: the learned forms of answers, and the failed probes."""
 
-    def __init__(self, target: Target, rows: Sequence[AuditRow], limits: Limits, wrap: str) -> None:
+    def __init__(
+        self, target: Target, rows: Sequence[AuditRow], limits: Limits, wrap: str, started: float
+    ) -> None:
         self.target, self.rows, self.limits, self.wrap = target, rows, limits, wrap
-        self.started, self.claims = time.monotonic(), target.claims
+        self.started, self.claims = started, target.claims
+        self.stage = ""  # the work that is cut if the time is over now
         if self.claims.tolerance:
             self.rows = [replace(row, tolerant=True) for row in rows]
         self.is_graded = False  # wrong answers earn more the nearer they are
@@ -118,27 +133,32 @@ class _Audit:
         self.failures: dict[str, list[tuple[Probe, Witness, Reply]]] = defaultdict(list)
         self.tried: dict[str, list[int]] = defaultdict(list)
         self.hangs = 0
+        self.endless: list[Probe] = []  # programs that a server gets last: it may not answer again
 
     def report(self) -> Report:
         """Learn, probe, minimize and count."""
-        report = self.result
+        report, learned = self.result, False
         golds = [row for row in self.rows if row.gold or row.response]
-        if any(row.others for row in golds):
-            self.rows = golds = self._as_lists(golds)
         probed = spread(golds, self.limits.rows)
-        learned = bool(probed) and self._learn(probed)
+        with self._until(_OF_CALLS, "the search for the form of a right answer, and all probes"):
+            if any(row.others for row in golds):
+                self.rows = self._as_lists(golds)
+                probed = spread(self.rows, self.limits.rows)
+            learned = bool(probed) and self._learn(probed)
         if learned:
-            self._golds(probed)
-            self._probes([row for row in probed if row.gold])
-            self._function(probed)
-        elif self.rows and report.note != _OF_FORM_ALONE:
-            self._unlearned(probed or self.rows[:_LEARNED])
-        if not learned and not report.note and not self._prompts(probed):
-            report.note = (
-                "no form of a right answer was paid, so no verdict is certain: state the form with "
-                "--wrap 'TEXT {answer} TEXT', or give the rows a column response"
-            )
-        report.findings = ordered([*report.findings, *self._findings()])
+            with self._until(_OF_PROBES, "the probes"):
+                self._golds(probed)
+                self._probes([row for row in probed if row.gold])
+        elif self.rows and report.note != _OF_FORM_ALONE and not report.cut:
+            with self._until(_OF_PROBES, "the texts that a reward must survive"):
+                self._unlearned(probed or self.rows[:_LEARNED])
+        if self.forms:
+            with self._until(_OF_CALLS, "the calls in batches, threads and forks"):
+                self._function(probed or self.rows[:_LEARNED])
+        if not learned and not report.note and not report.cut:
+            with self._until(_OF_CALLS, "the prompts as completions"):
+                report.note = self._of_unpaid(probed)
+        report.findings = ordered(self._findings())
         wrong = {REFUSE: EXPLOITABLE, ACCEPT: FALSE_REJECT}
         rates = {}
         for expect, severity in wrong.items():
@@ -150,24 +170,34 @@ class _Audit:
         report.call_ms = 1000 * self._call_s()
         return report
 
-    def _prompts(self, rows: Sequence[AuditRow]) -> bool:
-        """Of a target that pays no gold: whether it pays the prompt."""
-        pairs = [(row.sent(), row.prompt) for row in rows if row.prompt]
-        others = self.target.judge([(row, "?") for row, _ in pairs])
+    @contextmanager
+    def _until(self, share: float, stage: str) -> Iterator[None]:
+        """End a block at a share of the time, and note the stage that was cut by that."""
+        self.stage = stage
+        self.target.end_at(self.started + share * self.limits.seconds)
+        try:
+            yield
+        except OutOfTime:
+            self.result.cut.append(self.stage)
+
+    def _of_unpaid(self, rows: Sequence[AuditRow]) -> str:
+        """A note on a target that pays no gold. It may pay the prompts, which is a finding."""
+        if UNEQUAL in self.failures:
+            return "the same call has other results, so no form of a right answer is certain"
+        probes = [Probe("prompt", row, row.prompt) for row in rows if row.prompt]
+        others = self.target.judge([(probe.row, "?") for probe in probes])
         low = max((reply.reward or 0.0 for reply in others), default=0.0)
-        paid = [
-            (pair, reply)
-            for pair, reply in zip(pairs, self.target.judge(pairs), strict=True)
-            if reply.reward is not None and reply.reward > low
-        ]
-        if not paid or len(paid) < len(pairs) / 2:
-            return False
-        pair, reply = paid[0]
-        witness = Witness("prompt", REFUSE, [pair], reply.reward or 0.0)
-        finding = Finding(witness, reply, len(paid), len(pairs), len(paid), len(pairs))
-        self.result.findings.append(finding)
-        self.result.note = "no gold is paid, but the prompt is"
-        return True
+        replies = self.target.judge([(probe.row, probe.completion) for probe in probes])
+        paid = [reply.reward for reply in replies if reply.reward is not None]
+        paid = [reward for reward in paid if reward > low]
+        if paid and len(paid) >= len(probes) / 2:
+            for probe, reply in zip(probes, replies, strict=True):
+                self._record(probe, reply, threshold=min(paid))
+            return "no gold is paid, but the prompt is"
+        return (
+            "no form of a right answer was paid, so no verdict is certain: state the form with "
+            "--wrap 'TEXT {answer} TEXT', or give the rows a column response"
+        )
 
     # --- controls --------------------------------------------------------------------------------
 
@@ -185,7 +215,7 @@ class _Audit:
         return rows
 
     def _learn(self, rows: Sequence[AuditRow]) -> bool:
-        """Set the forms in which golds are paid, what they earn, and what wrong answers earn."""
+        """Set the forms in which golds are paid, their reward, and that of wrong answers."""
         first = [row for row in rows if row.gold][:_LEARNED] or rows[:_LEARNED]
         source = self.target.about.source
         forms = in_turn([surfaces(row, source, self.wrap) for row in first])
@@ -206,6 +236,7 @@ class _Audit:
             self.result.note = f"it raises on every completion: {replies[0].what}"
             return False
         earned = [reply.reward or 0.0 for reply in replies]
+        self._repeat([pairs[at] for at in sorted(range(len(pairs)), key=earned.__getitem__)])
         width = len(first)
         means = [sum(earned[at * width : (at + 1) * width]) / width for at in range(len(forms))]
         nothing = self.target.judge([(row, "I do not know.") for row in first])
@@ -215,17 +246,30 @@ class _Audit:
         full = max(earned[best * width : (best + 1) * width], default=0.0)
         self.tried_forms = forms
         floor = self._floor(first, forms[best], full, low)
+        alike = [at for at in order[1:] if abs(means[at] - means[best]) < 1e-9]
+        while full - floor < 1e-9 and alike:  # another form may tell right from wrong
+            at = alike.pop(0)
+            lower = self._floor(first, forms[at], full, low)
+            if lower < floor:
+                best, floor = at, lower
         if full - floor < 1e-9 or self._is_indifferent(first, forms[best]):
             return self._constant(full)
         self.result.full, self.result.floor = full, floor
         self.is_graded = self.claims.similarity or self._grades(first, forms[best])
         self.result.surface = forms[best]
         paid = [at for at in order if means[at] >= means[best] - 0.25 * (full - floor)]
-        self.forms = self._different([forms[at] for at in paid])
+        self.forms = self._different([forms[at] for at in dict.fromkeys([best, *paid])])
         return True
 
+    def _repeat(self, pairs: Sequence[tuple[AuditRow, str]]) -> None:
+        """Repeat the calls with the highest, the lowest and a middle reward: results may differ."""
+        chosen = [pairs[-1], pairs[0], pairs[len(pairs) // 2]]
+        copies = 1 if self._call_s() > _SLOW_S else 4
+        calls = [(row.sent(), completion) for row, completion in chosen] * copies
+        self._show(Witness(UNEQUAL, SAME, calls, self.result.threshold))
+
     def _floor(self, rows: Sequence[AuditRow], form: Surface, full: float, low: float) -> float:
-        """What wrong answers earn in a form; if it pays them in full, what no answer earns."""
+        """The reward of wrong answers in a form, or of no answer if wrong ones earn all."""
         pairs = [(row, form(text)) for row in rows for text in answers.wrong_texts(row)[:3]]
         earned = [reply.reward for reply in self.target.judge(pairs) if reply.reward is not None]
         lowest = min(earned, default=low)
@@ -242,10 +286,13 @@ class _Audit:
             for n in (1, 3)
         ]
         pairs = [(row, form(text)) for row, text in texts]
-        step = (self.result.full - self.result.floor) / 100
-        low, high = self.result.floor + step, self.result.full
+        full, floor = self.result.full, self.result.floor
         rewards = [reply.reward for reply in self.target.judge(pairs) if reply.reward is not None]
-        return len({round(each, 6) for each in rewards if low < each < high - 1e-9}) > 1
+        if UNEQUAL in self.failures:  # its noise is no grade
+            tenths = {round(10 * (reward - floor) / (full - floor)) for reward in rewards}
+            return len(tenths - {0, 10}) > 1
+        low = floor + (full - floor) / 100
+        return len({round(each, 6) for each in rewards if low < each < full - 1e-9}) > 1
 
     def _is_indifferent(self, rows: Sequence[AuditRow], form: Surface) -> bool:
         """Whether right and wrong answers of the same length always earn the same."""
@@ -264,11 +311,10 @@ class _Audit:
         if row.kind == WHOLE:
             self.result.note = "a text without an answer earns as much as the rows' responses"
         elif full > 0 and not self.claims.form:
-            pairs = [(row.sent(), "I do not know.")]
-            [reply] = self.target.judge(pairs)
+            [reply] = self.target.judge([(row, "I do not know.")])
             if reply.reward is not None:
-                witness = Witness("ignores the gold", REFUSE, pairs, reply.reward)
-                self.result.findings.append(Finding(witness, reply, 1, 1, 1, 1))
+                probe = Probe("ignores the gold", row, "I do not know.")
+                self._record(probe, reply, threshold=reply.reward)
             self.result.note = "right and wrong answers earn the same"
         elif full > 0:
             self.result.note = _OF_FORM_ALONE
@@ -302,7 +348,7 @@ class _Audit:
             self.failures.pop("response refused")
 
     def _unlearned(self, rows: Sequence[AuditRow]) -> None:
-        """What is certain though no answer is paid: texts to survive, and equal calls."""
+        """The probes that need no paid answer: texts to survive."""
         source = self.target.about.source
         self.tried_forms = self.tried_forms or surfaces(rows[0], source, self.wrap)
         named = [form for form in self.tried_forms if form.text.partition("{}")[0][-12:] in source]
@@ -311,7 +357,6 @@ class _Audit:
             self._run(list(text.hostile(rows[0], form)))
             self._run_apart(list(text.expensive(rows[0], form)))
         self._huge(rows[0])
-        self._function(rows)
 
     # --- probes ----------------------------------------------------------------------------------
 
@@ -325,8 +370,7 @@ class _Audit:
             pairs = [(rows[0].sent(), each) for each in texts]
             self._show(Witness("uneven length", ONE_TURN, pairs, self.result.threshold))
         for number, row in enumerate(rows):
-            if self._is_late():
-                return
+            self.stage = f"the probes, from row {number + 1} of {len(rows)} on"
             if number < _LEARNED and (texts := answers.wrong_texts(row)):
                 # Whatever the form: a text that states a wrong answer alone is wrong.
                 self._run([Probe("wrong answer", row, form(texts[0])) for form in self.tried_forms])
@@ -355,8 +399,9 @@ class _Audit:
                 self._run(list(text.hostile(row, self.forms[0])))
                 self._run_apart([*text.expensive(row, self.forms[0])])
                 self._executed(row)
-            if number == 0 and self._reads_messages(row):
-                self._run(list(text.messages(row, self.forms[0])))
+            if number == 0:
+                self._messages(row)
+        self.stage = "the probes of spellings and of long texts"
         if not self.is_graded:
             self._spellings(rows)
         if rows:
@@ -366,27 +411,37 @@ class _Audit:
         """Wrong programs, forgeries and right programs; of the first row those that do not end."""
         form = self.forms[0]
         for number, row in enumerate(rows):
-            near = variants.variants(row, form, self._pays_partly(row))
-            attacks = code.forgeries(row, form) if number < _FORGED else ()
+            self.stage = f"the programs, from row {number + 1} of {len(rows)} on"
+            if number == 0:  # on a process that no program has changed yet
+                pairs = [(row.sent(), code.patching(row, form))]
+                self._show(Witness("patched", SAME, pairs, self.result.threshold))
+            near = variants.variants(row, form, self._pays_partly(row), self.target.check_time)
+            source = self.target.about.source
+            attacks = code.forgeries(row, form, source) if number < _FORGED else ()
             plain = code.wrong(row, form) if number < _FORGED else ()
             # In turn: a target that runs each program for a second is asked some of each.
             turns = zip_longest(attacks, plain, near)
-            self._run_some([probe for turn in turns for probe in turn if probe is not None])
+            programs = (probe for turn in turns for probe in turn if probe is not None)
+            self._run_some(islice(programs, _FIRST))
             if number == 0:
-                pairs = [(row.sent(), code.patching(row, form))]
-                self._show(Witness("patched", SAME, pairs, self.result.threshold))
+                self.endless = list(code.endless(row, form))
+                if not self.target.is_server:
+                    self._run_apart(self.endless)
+            self._run_some(programs)
+            if number == 0:
                 self._run(list(text.nothing(row, form)))
-                if self._reads_messages(row):
-                    self._run(list(text.messages(row, form)))
-                self._run_apart(list(code.endless(row, form)))
+                self._messages(row)
 
-    def _run_some(self, probes: Sequence[Probe]) -> None:
-        """Run probes while there is time, of each kind until some have failed."""
+    def _run_some(self, probes: Iterable[Probe]) -> None:
+        """Run probes one at a time, of each kind until some have failed, and a few more."""
+        more = dict.fromkeys(KINDS, _MORE)
         for probe in probes:
-            if self._is_late():
-                return
-            if len(self.failures[probe.kind]) < _ENOUGH:
+            if len(self.failures[probe.kind]) >= _ENOUGH:
+                more[probe.kind] -= 1  # what is paid in one row may raise in another
+            if more[probe.kind] > 0:
                 self._run([probe])
+                if "patched" in self.failures and code.patches(probe.completion):
+                    self.target.fresh()
 
     def _pays_partly(self, row: AuditRow) -> bool:
         """Whether a program that passes half of the tests earns a part of the reward."""
@@ -395,6 +450,17 @@ class _Audit:
         step = (self.result.full - self.result.floor) / 100
         low, high = self.result.floor + step, self.result.full - step
         return not half or reply.reward is not None and low < reply.reward < high
+
+    def _messages(self, row: AuditRow) -> None:
+        """Answers in the messages of a chat, or in the items of a response."""
+        if self.target.kind == "nemo_gym":
+            # A strict form has no line before it, in one message or in two.
+            lead, answer = "Let me think.\n", self.forms[0](row.gold)
+            [reply] = self.target.judge([(row, lead + answer)])
+            lead *= pays(reply, self.result.threshold)
+            self._run(list(text.responses(row, self.forms[0], lead)))
+        elif self._reads_messages(row):
+            self._run(list(text.messages(row, self.forms[0])))
 
     def _reads_messages(self, row: AuditRow) -> bool:
         """Whether the target pays the gold in a chat message, and knows of tools."""
@@ -411,7 +477,7 @@ class _Audit:
         self.tried[witness.kind].append(0)
         is_shown, replies = self.target.shows(witness)
         if is_shown:
-            self._take_calls(witness, replies)
+            self._record_calls(witness, replies)
 
     def _spellings(self, rows: Sequence[AuditRow]) -> None:
         """Spellings that the target promises to read, or that it reads of other golds."""
@@ -436,10 +502,10 @@ class _Audit:
         source, form = self.target.about.source, self.forms[0]
         sizes = (text.huge(row, form, source, size) for size in text.SIZES)
         for short, long in zip(*sizes, strict=True):
-            if self.hangs >= _MOST_HANGS or self._is_late():
+            if self.hangs >= _MOST_HANGS:
                 return
             [reply] = self.target.judge([(short.row, short.completion)])
-            self._take(short, reply)
+            self._record(short, reply)
             if not reply.fault and reply.seconds > _LONG_S:
                 self._run([long])
 
@@ -447,37 +513,38 @@ class _Audit:
         """The mean seconds of a call."""
         return self.target.seconds / max(1, self.target.calls)
 
-    def _is_late(self, share: float = _OF_PROBES) -> bool:
-        """Whether a share of the time is over. The rest is for the reward as a function."""
-        is_late = time.monotonic() - self.started > share * self.limits.seconds
-        self.result.is_cut |= is_late
-        return is_late
-
     def _run(self, probes: Sequence[Probe]) -> None:
         if self.hangs >= _MOST_HANGS:
             probes = [probe for probe in probes if len(probe.completion) < _SHORT]
-        replies = self.target.judge([(probe.row, probe.completion) for probe in probes])
+        try:
+            replies = self.target.judge([(probe.row, probe.completion) for probe in probes])
+        except OutOfTime as error:
+            for probe, reply in zip(probes, error.replies, strict=False):
+                self._record(probe, reply)
+            raise
         for probe, reply in zip(probes, replies, strict=True):
-            self._take(probe, reply)
+            self._record(probe, reply)
 
     def _run_alike(self, probes: Sequence[Probe]) -> None:
         """Run probes of which all must be paid, if one of them is."""
         replies = self.target.judge([(probe.row, probe.completion) for probe in probes])
         if any(pays(reply, self.result.threshold) for reply in replies):
             for probe, reply in zip(probes, replies, strict=True):
-                self._take(probe, reply)
+                self._record(probe, reply)
 
     def _run_apart(self, probes: Sequence[Probe]) -> None:
         """As `_run`, until some of them have hung."""
         for probe in probes:
-            if self.hangs >= _MOST_HANGS or self._is_late():
+            if self.hangs >= _MOST_HANGS:
                 return
             self._run([probe])
 
-    def _take(self, probe: Probe, reply: Reply) -> None:
+    def _record(self, probe: Probe, reply: Reply, threshold: float | None = None) -> None:
+        """Count a probe, and keep it if it failed."""
         self.tried[probe.kind].append(probe.row.index)
         pairs = [(probe.row.sent(), probe.completion)]
-        witness = Witness(probe.kind, probe.expect, pairs, self._threshold(probe.expect))
+        limit = self._threshold(probe.expect) if threshold is None else threshold
+        witness = Witness(probe.kind, probe.expect, pairs, limit)
         if kind := failed(reply, witness):
             self.hangs += kind == "hang"
             self.failures[kind].append((probe, replace(witness, kind=kind), reply))
@@ -509,58 +576,118 @@ class _Audit:
         first = rows[0]
         pairs.append((first.sent(), "I do not know."))
         pairs += [(first.sent(), "word " * 30 + f"\n{pairs[0][1]}")] * (first.kind != CODE)
+        if first.kind == CODE:  # it must not get the score that an earlier program has left
+            pairs.append((first.sent(), form("raise RuntimeError")))
         tables = re.findall(r"(?i)\b(?:from|join)\s+(\w+)", first.gold)
         if first.kind == QUERY and tables:  # a query that changes what later ones read
             pairs += [(first.sent(), form(f"DELETE FROM {tables[0]}")), pairs[0]]
         pairs += [(row, pairs[0][1]) for row, _ in pairs[1:] if row != pairs[0][0]][:2]
         self.target.fresh()
         for witness in function.witnesses(self.target, pairs, self.result.threshold):
-            if witness.kind in self.failures or self._is_late(1.0):
-                continue
-            self._show(witness)
+            if witness.kind not in self.failures:
+                self._show(witness)
 
-    def _take_calls(self, witness: Witness, replies: Sequence[Reply]) -> None:
-        """Note a difference between ways of calling, unless the reward is random altogether."""
-        blaming = {"order", "batch", "threads", "fork", "thread"}
-        if witness.kind in blaming and "repeated" in self.failures:
+    def _record_calls(self, witness: Witness, replies: Sequence[Reply]) -> None:
+        """Keep a difference between ways of calling, unless the same call differs already."""
+        if witness.kind in _COMPARED and UNEQUAL in self.failures:
             return
         probe = Probe(witness.kind, self.rows[0], witness.pairs[0][1])
         self.failures[witness.kind].append((probe, witness, replies[0]))
 
     # --- findings --------------------------------------------------------------------------------
 
-    def _findings(self) -> Iterator[Finding]:
-        """A finding for each kind that failed and whose witness shows it again."""
+    def _findings(self) -> list[Finding]:
+        """A finding for each kind that failed and whose witness shows it again, then smaller."""
+        findings: list[Finding] = []
+        noise = 0.0
+        kinds = [kind for kind, failures in self.failures.items() if failures]
+        kinds.sort(key=lambda kind: (kind != UNEQUAL, -SEVERITIES[KINDS[kind].severity]))
         # A target that keeps state has a fresh process each time, as `replay` has. For others one
         # is enough: the import of a trainer takes seconds.
         is_pure = self.failures.keys().isdisjoint(_OF_STATE)
-        self.target.fresh()
-        for kind, failures in self.failures.items():
-            by_length = sorted(failures, key=lambda each: len(each[0].completion))
-            for probe, witness, _ in islice(by_length, 3):
-                if not is_pure:
-                    self.target.fresh()
-                small = self._minimal(probe, witness)
-                if not is_pure:
-                    self.target.fresh()
-                is_shown, replies = self.target.shows(small)
-                if is_shown:
-                    tried, full, floor = self.tried[kind], self.result.full, self.result.floor
-                    rows, of_rows = len({each[0].row.index for each in failures}), len(set(tried))
-                    price = cost(kind, replies[0], rows, of_rows, full, floor)
-                    counts = len(failures), len(tried), rows, of_rows
-                    yield Finding(small, replies[0], *counts, price)
-                    break
+        with self._until(1.0, "the second calls of what failed"):
+            self.target.fresh()
+            noise = self._noise() if UNEQUAL in self.failures else 0.0
+            if noise:  # then unequal calls show nothing else
+                kinds = [each for each in kinds if each not in (*_COMPARED, "uneven length")]
+            for at, kind in enumerate(kinds):
+                self.stage = f"second calls, so no findings: {', '.join(kinds[at:])}"
+                findings += self._confirmed(kind, is_pure, noise)
+        last = self.endless if self.target.is_server and not self.hangs else []
+        # A hang is two calls of `timeout` seconds; the process needs some more.
+        reserved = 2.5 * self.target.process.timeout / self.limits.seconds if last else 0.0
+        with self._until(1.0 - reserved, "the search for smaller witnesses"):
+            for at, finding in enumerate(findings):
+                findings[at] = self._smaller(finding, is_pure)
+        if last:
+            with self._until(1.0, "the programs that do not end"):
+                while last and not self.hangs:
+                    self._run([last.pop(0)])
+                findings += self._confirmed("hang", True, noise)
+        return findings
+
+    def _noise(self) -> float:
+        """How far the calls that differ also differ between two processes; 0 if it keeps state."""
+        _, witness, _ = self.failures[UNEQUAL][0]
+        pairs = list(witness.pairs) * (1 + _AGAIN // len(witness.pairs))
+        replies = []
+        for _ in range(2):
+            self.target.fresh()
+            replies.append(self.target.judge(pairs))
+        unequal = [pair for pair in zip(*replies, strict=True) if not same(*pair)]
+        rewards = [(one.reward, other.reward) for one, other in unequal]
+        return max(
+            (math.inf if None in (a, b) else abs((a or 0) - (b or 0)) for a, b in rewards),
+            default=0.0,
+        )
+
+    def _confirmed(self, kind: str, is_pure: bool, noise: float) -> Iterator[Finding]:
+        """The finding of a kind, if one of its three shortest witnesses shows it again.
+
+        If the reward is random, a witness is called ten times: unless its reward is farther from
+        being paid or refused than twice the noise.
+        """
+        failures, tried = self.failures[kind], self.tried[kind]
+        by_length = sorted(failures, key=lambda each: len(each[0].completion))
+        for _, witness, reply in islice(by_length, 3):
+            if not is_pure:
+                self.target.fresh()
+            earned = witness.threshold if reply.reward is None else reply.reward
+            is_clear = abs(earned - witness.threshold) > 2 * noise
+            again = 1 if not noise or is_clear or kind in (UNEQUAL, "hang") else _AGAIN
+            calls = [self.target.shows(witness) for _ in range(again)]
+            shown = [replies for is_shown, replies in calls if is_shown]
+            if not shown:
+                continue
+            reply, full, floor = shown[0][0], self.result.full, self.result.floor
+            rows, of_rows = len({each[0].row.index for each in failures}), len(set(tried))
+            counts = len(failures), len(tried), rows, of_rows
+            is_certain = len(shown) == again
+            price = cost(kind, reply, rows, of_rows, full, floor) if is_certain else ""
+            yield Finding(witness, reply, *counts, price, len(shown), again)
+            return
+
+    def _smaller(self, finding: Finding, is_pure: bool) -> Finding:
+        """The finding with a smaller witness, if that shows it in the same way."""
+        if not finding.is_certain:
+            return finding
+        failures = self.failures[finding.kind]
+        probe = next(each for each, witness, _ in failures if witness is finding.witness)
+        small = self._minimal(probe, finding.witness)
+        if small == finding.witness:
+            return finding
+        if not is_pure:
+            self.target.fresh()
+        is_shown, replies = self.target.shows(small)
+        return replace(finding, witness=small, reply=replies[0]) if is_shown else finding
 
     def _minimal(self, probe: Probe, witness: Witness) -> Witness:
         """A shorter witness: fewer pairs, or half of the text, while the finding shows."""
-        if time.monotonic() - self.started > _OF_WITNESSES * self.limits.seconds:
-            return witness
-        if witness.expect == ONE_TURN or witness.kind in ("batch", "batch zero", "patched"):
+        if witness.expect == ONE_TURN or witness.kind in _WHOLE:
             return witness
         if len(witness.pairs) > 1 and witness.kind not in ("threads",):
             for pair in witness.pairs:
-                one = replace(witness, pairs=[pair, pair] if witness.kind == "repeated" else [pair])
+                one = replace(witness, pairs=[pair] * (_AGAIN if witness.kind == UNEQUAL else 1))
                 self.target.fresh()
                 if self.target.shows(one)[0]:
                     return one

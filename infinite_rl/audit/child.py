@@ -1,9 +1,9 @@
-"""Runs a foreign reward in a process of its own.
+"""Run a foreign reward in a separate process.
 
 This file is run by its path, also by another interpreter: it needs the standard library alone, of
-Python 3.8 or newer. Requests come as JSON lines on stdin, replies go out as JSON lines on what was
-stdout; the reward itself reads and prints nothing. A middle process stands between the caller and
-the reward, so a reward that kills its parent does not reach the caller.
+Python 3.10 or newer. Requests come as JSON lines on stdin, replies go out as JSON lines on the
+original stdout; the reward itself reads and prints nothing. A middle process stands between the
+caller and the reward, so a reward that kills its parent does not reach the caller.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from itertools import islice
 from typing import Any
 
 _SOURCE_CHARS = 200_000
-MESSAGES = "\x00messages:"  # before a completion that is a JSON list of messages
-PATCHED = "built-in functions"  # what a program that patches them changes
+MESSAGES = "\x00messages:"  # before a JSON list of chat messages, or of items of a response
+PATCHED = "built-in functions"  # a name in `_state`
 _SOAK_S = 3.0  # for many calls
 _MANY_ROUNDS = 400
 _GROWTH_CALLS = 700  # a third of the calls
@@ -96,12 +96,12 @@ def _accepted(fn: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
     """Those of the values that the function takes, and None for what else it requires."""
     parameters = inspect.signature(fn).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        taken = dict(values)
+        args = dict(values)
     else:
-        taken = {name: value for name, value in values.items() if name in parameters}
+        args = {name: value for name, value in values.items() if name in parameters}
     for name in _required(fn):
-        taken.setdefault(name, None)
-    return taken
+        args.setdefault(name, None)
+    return args
 
 
 def _plain(fn: Any, rows: list[Any], completions: list[str], _chat: bool) -> list[Any]:
@@ -245,6 +245,9 @@ def _nemo_gym(fn: Any, rows: list[Any], completions: list[str], _chat: bool) -> 
     for text, row in zip(completions, rows, strict=True):
         part = {"type": "output_text", "text": text, "annotations": []}
         message = {"id": "1", "type": "message", "role": "assistant", "status": "completed"}
+        output = [{**message, "content": [part]}]
+        if text.startswith(MESSAGES):
+            output = json.loads(text[len(MESSAGES) :])
         request = {"input": [{"role": "user", "content": row["prompt"]}]}
         body = {
             "responses_create_params": request,
@@ -252,7 +255,7 @@ def _nemo_gym(fn: Any, rows: list[Any], completions: list[str], _chat: bool) -> 
             "response": {
                 **{"id": "1", "created_at": 0.0, "model": "audit", "object": "response"},
                 **{"parallel_tool_calls": False, "tool_choice": "none", "tools": []},
-                "output": [{**message, "content": [part]}],
+                "output": output,
             },
         }
         if isinstance(fn, str):
@@ -316,7 +319,7 @@ class Tasks:
         from pydantic_core import to_jsonable_python
 
         if self.taskset is None:
-            raise ValueError("a task class has no rows of its own: give it some with --rows FILE")
+            raise ValueError("a task class has no rows: give it some with --rows FILE")
         for task in islice(self.taskset, most):
             data = task.data
             columns = {name: value for name, value in data if name in data.model_fields_set}
@@ -350,7 +353,7 @@ class Tasks:
         return float(trace.reward)
 
     def _data(self, row: dict[str, Any]) -> Any:
-        """The row as the data of a task. Raises Unfit if it lacks what the data requires."""
+        """The row as the data of a task. Raises Unfit if it lacks a required field."""
         cls, columns = self.task.data_type(), row["columns"]
         takes_all = cls.model_config.get("extra") == "allow"
         values = {n: v for n, v in columns.items() if takes_all or n in cls.model_fields}
@@ -447,7 +450,7 @@ def _awaited(value: Any) -> Any:
 
 
 def _reward(value: Any) -> dict[str, Any]:
-    """A reward as JSON: {"reward": number}, or {"fault": what it is instead}."""
+    """A reward as JSON: {"reward": number}, or {"fault": kind, "what": details}."""
     if isinstance(value, dict):
         names = ("score", "reward", "exact_match", "acc", "accuracy", *value)
         value = next((value[name] for name in names if name in value), None)
@@ -458,7 +461,7 @@ def _reward(value: Any) -> dict[str, Any]:
     if hasattr(value, "item") and not isinstance(value, (int, float)):
         try:
             value = value.item()
-        except Exception as error:  # the type is foreign
+        except Exception as error:  # item() of a foreign type may raise any error
             return {"fault": "type", "what": f"{type(value).__name__}: {error}"}
     if not isinstance(value, (bool, int, float)):
         return {"fault": "type", "what": type(value).__name__}
@@ -469,7 +472,7 @@ def _reward(value: Any) -> dict[str, Any]:
 
 
 def _state() -> dict[str, Any]:
-    """What a call may leave changed in its process."""
+    """The state of the process that no call may change."""
     return {
         "the working directory": os.getcwd(),
         "the recursion limit": sys.getrecursionlimit(),
@@ -501,7 +504,7 @@ class _Job:
             values = list(map(_awaited, values))
         except Unfit as error:
             return [{"fault": "unfit", "what": str(error)}] * len(rows)
-        except BaseException as error:  # a foreign reward may raise anything
+        except BaseException as error:  # a foreign reward may raise anything, SystemExit too
             what = f"{type(error).__name__}: {str(error)[:200]}"
             return [{"fault": "raised", "what": what}] * len(rows)
         seconds = time.perf_counter() - start
@@ -531,7 +534,7 @@ class _Job:
                 emit(self.watched(row, text))
 
     def watched(self, row: Any, text: str) -> dict[str, Any]:
-        """A reply, with what the call changed in its arguments and its process."""
+        """A reply, with the changes of the call to its arguments and its process."""
         before, kept = _state(), copy.deepcopy(row)
         reply = self.call([row], [text])[0]
         after = _state()
@@ -622,7 +625,7 @@ class _Job:
 
 
 def _kept() -> dict[str, int]:
-    """What a process holds: it must not grow with the number of calls."""
+    """Counts of objects, files and threads, which must not grow with the number of calls."""
     gc.collect()
     files = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     return {"memory": sys.getallocatedblocks(), "open files": files,
@@ -728,7 +731,7 @@ def _rows(target: Any, most: int, emit: Callable[[dict[str, Any]], None]) -> Non
     """Give the rows of a taskset, and then its end or an error."""
     try:
         if not isinstance(target, Tasks):
-            raise ValueError("it has no rows of its own: give it some with --rows FILE")
+            raise ValueError("it has no rows: give it some with --rows FILE")
         for columns in target.rows(most):
             emit({"columns": columns})
     except BaseException as error:  # a foreign module may raise anything

@@ -1,4 +1,4 @@
-"""What a target says of itself: by its words some probes are no probes of it.
+"""The claims of a target, which rule out probes of behavior that it documents.
 
 To refuse what the documentation refuses, or to pay what it says is paid, is no defect. The words
 are searched widely: a probe that is left out costs a finding, one too many accuses a sound reward.
@@ -31,24 +31,24 @@ _BATCH = re.compile(
     re.I,
 )
 _TOOLS = re.compile(r"\btool", re.I)
-# Code that bounds what it keeps: after many calls it may still grow.
+# Code that bounds its caches: they may still grow for many calls.
 _BOUNDED = re.compile(r"maxsize\s*=\s*\d|lru_cache\(\d|@(?:\w+\.)?lru_cache\s*$|maxlen|popitem|"
                       r"\.clear\(|\.pop\(|weakref", re.M)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Claims:
-    """What the name, the documentation, the comments or the source of a target say.
+    """Claims in the name, the documentation, the comments or the source of a target.
 
     form        it judges the form alone, so it pays wrong answers
     spelling    which spellings it reads, so it may refuse others
-    tolerance   it pays what is near; a server states nothing, so it may
-    similarity  it pays what is similar
+    tolerance   it pays near answers; a server states nothing, so it may
+    similarity  it pays similar texts
     first       it reads the first answer, whatever follows
     anywhere    it pays an answer beside others
     batch       a reward depends on the rest of its batch
     tools       it knows of tools, so a message may be without a text
-    bounded     it bounds what it keeps between calls
+    bounded     it bounds its caches
     """
 
     form: bool
@@ -63,7 +63,7 @@ class Claims:
 
 
 def claims_of(about: Description) -> Claims:
-    """What a target says, by the words in its description."""
+    """The claims of a target, by the words in its description."""
 
     def says(pattern: re.Pattern[str], *texts: str) -> bool:
         return bool(pattern.search(" ".join(texts)))

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from ..dataset.dedup import duplicates
+from ..dataset.dedup import answer_tokens, duplicates
 from ..dataset.rows import Source, as_number, read_some
 from ..dataset.scoring import Judging, score_rows
 from ..dataset.strengthening import COLUMN, Settings, strengthen_rows
@@ -27,7 +27,7 @@ _INPUTS = 200  # of the search of one row
 _SHARE = 0.5  # of the rows with a pass rate of 0 or 1, from which difficulty is flat
 _RATES = ("pass_rate", "solve_rate", "difficulty_pass_rate", "llama8b_solve_rate")
 
-# One row a check: what it shows, and what to do.
+# One row a check: its title, and what to do.
 CHECKS: Mapping[str, tuple[str, str]] = {
     "no gold": ("a row has no prompt or no gold", "Remove these rows."),
     "contradiction": ("the response fails against the gold", "See which of the two is wrong."),
@@ -188,7 +188,19 @@ def _refuted(rows: Sequence[AuditRow], report: DataReport) -> list[RowFinding]:
 
 
 def _duplicates(columns: Sequence[Mapping[str, Any]], report: DataReport) -> list[RowFinding]:
+    """Repeated rows. A disputed row that also repeats another disputed one is listed as both."""
     report.checked["duplicate"] = report.checked["disputed"] = len(columns)
+    removed = duplicates(columns)
+    by_answer: dict[str, list[int]] = defaultdict(list)
+    for each in removed:
+        if each.disputed:
+            by_answer[answer_tokens(columns[each.row - 1])].append(each.row)
+    for numbers in by_answer.values():
+        again = duplicates(columns[number - 1] for number in numbers)
+        removed += [
+            replace(each, row=numbers[each.row - 1], of_row=numbers[each.of_row - 1])
+            for each in again
+        ]
     return [
         RowFinding(
             "disputed" if each.disputed else "duplicate",
@@ -196,7 +208,7 @@ def _duplicates(columns: Sequence[Mapping[str, Any]], report: DataReport) -> lis
             each.id,
             f"of row {each.of_row}, similarity {each.similarity:.2f}",
         )
-        for each in duplicates(columns)
+        for each in removed
     ]
 
 

@@ -1,4 +1,4 @@
-"""What an audit finds: one finding for each kind of probe, with a minimal witness, and rates."""
+"""The findings of an audit: one for each kind of probe, with a minimal witness, and rates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..estimators import wilson
-from .probes import EXPLOITABLE, FALSE_REJECT, KINDS, SEVERITIES, SILENT_ZERO, Kind
+from .probes import EXPLOITABLE, FALSE_REJECT, KINDS, SEVERITIES, SILENT_ZERO, UNEQUAL, Kind
 from .process import Reply
 from .surfaces import Surface
 from .targets import Witness
@@ -16,7 +16,8 @@ from .targets import Witness
 class Finding:
     """A kind of probe that failed `count` of `total` times, on `rows` of `of_rows` rows.
 
-    `reply` is what the target returned to the `witness`, `cost` what that means for training.
+    `reply` is the target's answer to the `witness`, `cost` the effect on training. Of
+    `calls` of the witness `shown` have shown the finding: if some have not, it may be chance.
     """
 
     witness: Witness
@@ -26,6 +27,13 @@ class Finding:
     rows: int
     of_rows: int
     cost: str = ""
+    shown: int = 1
+    calls: int = 1
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether each call of the witness has shown the finding."""
+        return self.shown == self.calls
 
     @property
     def kind(self) -> str:
@@ -56,8 +64,8 @@ class Rate:
 class Report:
     """The audit of one target.
 
-    `full` is what the gold earns in the learned `surface`, `floor` what wrong answers earn there.
-    `note` says what could not be audited, and why.
+    `full` is the reward of the gold in the learned `surface`, `floor` that of wrong answers there.
+    `note` says why a part was not audited; `cut` names the parts that the time did not allow.
     """
 
     target: str
@@ -74,7 +82,7 @@ class Report:
     call_ms: float = 0.0
     note: str = ""
     chat: bool = False  # completions are messages
-    is_cut: bool = False  # the time was over before all probes had run
+    cut: list[str] = field(default_factory=list)
 
     @property
     def threshold(self) -> float:
@@ -82,21 +90,32 @@ class Report:
         return (self.full + self.floor) / 2
 
     @property
+    def is_unequal(self) -> bool:
+        """Whether the same call has other results, so each rate is that of single calls."""
+        return any(finding.kind == UNEQUAL for finding in self.findings)
+
+    @property
     def worst(self) -> str:
-        """The worst severity; "" if nothing was found."""
-        severities = [finding.about.severity for finding in self.findings]
+        """The worst severity of the certain findings; "" if there are none."""
+        severities = [each.about.severity for each in self.findings if each.is_certain]
         return max(severities, key=lambda each: SEVERITIES[each], default="")
 
     @property
     def exit_code(self) -> int:
         """0 if nothing was found by all probes, 1 by some, else the code of the worst severity."""
-        return SEVERITIES.get(self.worst, int(self.is_cut))
+        return SEVERITIES.get(self.worst, int(bool(self.cut)))
 
 
 def ordered(findings: Sequence[Finding]) -> list[Finding]:
-    """Findings, the worst and the most frequent first."""
+    """Findings in order: unequal calls, as they make the rest doubtful, then the worst and the most
+    frequent, and last those that may be chance."""
     order = list(SEVERITIES)[::-1]
-    return sorted(findings, key=lambda each: (order.index(each.about.severity), -each.count))
+
+    def rank(each: Finding) -> tuple[bool, bool, int, int]:
+        severity = order.index(each.about.severity)
+        return each.kind != UNEQUAL, not each.is_certain, severity, -each.count
+
+    return sorted(findings, key=rank)
 
 
 # Kinds whose completions are written without knowing the gold.
@@ -107,7 +126,7 @@ _BLIND = (
 
 
 def cost(kind: str, reply: Reply, rows: int, of_rows: int, full: float, floor: float) -> str:
-    """What a finding means for training, in a sentence; "" where nothing can be computed."""
+    """The effect of a finding on training, in a sentence; "" if nothing can be computed."""
     span = full - floor
     if kind == "executed" or reply.reward is None or not of_rows or not span:
         return ""

@@ -9,9 +9,9 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from ..errors import StoreError, UsageError, store_errors
+from ..errors import UsageError, store_errors
 from .findings import Finding, Report
-from .probes import KINDS, SAME
+from .probes import KINDS, REFUSE, SAME, UNEQUAL
 from .surfaces import without_work
 from .targets import Settings, Witness
 
@@ -19,6 +19,7 @@ _WIDTH = 80
 _QUOTED = 300  # characters of a witness on a page
 _LEVELS = {"exploitable": "error", "false reject": "error", "hang": "error"}
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_WANTED = "give a REPORT.json that `infinite-rl audit TARGET --rows FILE -o REPORT.json` wrote"
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
     "color:#222;background:#fff}pre{background:#f4f4f4;padding:.6rem;white-space:pre-wrap;"
@@ -29,38 +30,58 @@ _STYLE = (
 
 def text(report: Report) -> list[str]:
     """The report of one target, as lines."""
+    lines = _summary(report)
+    for number, finding in enumerate(report.findings, 1):
+        lines += ["", *_finding(number, finding, report.threshold)]
+    return lines
+
+
+def _summary(report: Report) -> list[str]:
+    """The target, how it is paid, the rates, and the parts that were not audited."""
     lines = [f"{report.target} ({report.kind}), {report.rows} rows"]
     if report.surface:
         form = without_work(report.surface.text)[-80:]
         lines += _folded(
             f"right answers are paid in the form {quoted(form)}: the gold earns {report.full:g}, "
-            f"a wrong answer {report.floor:g}"
+            f"a wrong answer {report.floor:g}; a completion that earns {report.threshold:g} or "
+            "more counts as paid"
         )
         lines.append(f"false accepts: {report.false_accepts}")
         lines.append(f"false rejects: {report.false_rejects}")
+        if report.is_unequal:
+            lines += _folded("the same call has other results: both rates are of single calls")
     lines.append(f"{report.calls} calls in {report.seconds:.1f} s, {report.call_ms:.2g} ms a call")
-    if report.is_cut:
-        lines += _folded("the time was over before all probes had run: --seconds gives more")
+    if report.cut:
+        cut = "; ".join(report.cut)
+        lines += _folded(f"the time was over, and these were cut: {cut}. --seconds gives more")
     if report.note:
         lines += _folded(f"note: {report.note}")
     if not report.findings:
-        by = " by the probes that ran" * report.is_cut
+        by = " by the probes that ran" * bool(report.cut)
         lines.append(f"nothing was found{by}" if report.surface else "nothing could be judged")
-    for number, finding in enumerate(report.findings, 1):
-        lines += ["", *_finding(number, finding)]
     return lines
 
 
-def _finding(number: int, finding: Finding) -> list[str]:
+def _finding(number: int, finding: Finding, threshold: float) -> list[str]:
+    """A finding as lines. `threshold` is the one that the page states before."""
     about, witness = finding.about, finding.witness
     row, completion = witness.pairs[0]
     count = f"{finding.count} of {finding.total} probes"
     if finding.of_rows > 1:
         count += f", {finding.rows} of {finding.of_rows} rows"
-    lines = [f"{number}. {about.severity.upper()}: {about.title} ({count})"]
+    severity = about.severity.upper() if finding.is_certain else f"PERHAPS {about.severity.upper()}"
+    lines = [f"{number}. {severity}: {about.title} ({count})"]
+    if not finding.is_certain:
+        lines += _folded(
+            f"this may be chance: {finding.shown} of {finding.calls} same calls showed it"
+        )
     lines += _folded(
         f"row: {quoted(str(row.get('prompt')))}, gold {quoted(str(row.get('answer')))}"
     )
+    if witness.expect == REFUSE and witness.threshold != threshold:
+        lines += _folded(
+            f"wrong answers may earn parts: this one is paid if it earns {witness.threshold:g}"
+        )
     lines += _folded(f"completion: {quoted(completion)}")
     lines += _folded(f"result: {outcome(finding)}")
     lines += _folded(finding.cost) if finding.cost else []
@@ -68,10 +89,12 @@ def _finding(number: int, finding: Finding) -> list[str]:
 
 
 def outcome(finding: Finding) -> str:
-    """What the target returned to the witness, in words."""
+    """The target's reply to the witness, in words."""
     reply, witness = finding.reply, finding.witness
     if finding.kind == "executed":
         return "the code ran"
+    if finding.kind == UNEQUAL:
+        return reply.what
     if reply.changed and witness.expect == SAME:
         return f"the call changed {', '.join(reply.changed)}"
     value = (
@@ -79,7 +102,7 @@ def outcome(finding: Finding) -> str:
     )
     if witness.expect == SAME:
         return f"called otherwise ({witness.how}, {len(witness.pairs)} calls): {value}"
-    return f"{value} (paid from {witness.threshold:g} on)"
+    return value
 
 
 def quoted(value: str) -> str:
@@ -129,6 +152,7 @@ def values(report: Report, settings: Settings) -> dict[str, Any]:
         "full": report.full,
         "floor": report.floor,
         "note": report.note,
+        "cut": report.cut,
         "worst": report.worst,
         "false_accepts": vars(report.false_accepts),
         "false_rejects": vars(report.false_rejects),
@@ -145,6 +169,8 @@ def values(report: Report, settings: Settings) -> dict[str, Any]:
                 "total": finding.total,
                 "rows": finding.rows,
                 "of_rows": finding.of_rows,
+                "shown": finding.shown,
+                "calls": finding.calls,
                 "cost": finding.cost,
                 "result": outcome(finding),
                 "reward": finding.reply.reward,
@@ -162,24 +188,25 @@ def values(report: Report, settings: Settings) -> dict[str, Any]:
     }
 
 
-def witnesses(path: Path) -> list[dict[str, Any]]:
-    """The witnesses in a report or in a file of one witness.
+def witnesses(path: Path) -> list[Mapping[str, Any]]:
+    """The witnesses in a report or in a file of one witness; none if the report has no finding.
 
     Raises:
-        StoreError: the file cannot be read; UsageError: it has no witness.
+        StoreError: the file cannot be read; UsageError: it is no report and no witness.
     """
     with store_errors(f"cannot read {path}"):
         data = path.read_bytes()
     try:
         content = json.loads(data)
-    except ValueError as error:
-        raise StoreError(f"{path} is damaged: {error}") from None
-    reports = content.get("reports", [content]) if isinstance(content, Mapping) else []
-    each = [finding["witness"] for report in reports for finding in report.get("findings", ())]
-    each = each or ([content] if isinstance(content, Mapping) and "pairs" in content else [])
-    if not each:
-        raise UsageError(f"{path} has no witness: it is no report of `infinite-rl audit`")
-    return each
+    except (ValueError, RecursionError):
+        raise UsageError(f"{path} is not JSON: {_WANTED}") from None
+    if isinstance(content, Mapping) and "pairs" in content:
+        return [content]
+    try:
+        findings = [each for report in content["reports"] for each in report["findings"]]
+        return [finding["witness"] for finding in findings]
+    except (KeyError, TypeError):
+        raise UsageError(f"{path} is JSON, but not a report of an audit: {_WANTED}") from None
 
 
 def witness_of(value: Mapping[str, Any]) -> tuple[str, Witness, Settings, bool]:
@@ -189,8 +216,10 @@ def witness_of(value: Mapping[str, Any]) -> tuple[str, Witness, Settings, bool]:
         witness = Witness(value["kind"], value["expect"], pairs, value["threshold"], value["how"])
         settings = Settings(value["target_kind"], value["python"], value["timeout"])
         return value["target"], witness, settings, bool(value["chat"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"no witness: it lacks {error}") from None
+    except KeyError as error:
+        raise UsageError(f"not a witness of an audit: it lacks {error}; {_WANTED}") from None
+    except (TypeError, ValueError):
+        raise UsageError(f"not a witness of an audit: its pairs are malformed; {_WANTED}") from None
 
 
 def sarif(reports: Sequence[Report]) -> str:
@@ -206,8 +235,8 @@ def sarif(reports: Sequence[Report]) -> str:
     results = [
         {
             "ruleId": finding.kind.replace(" ", "-"),
-            "level": _LEVELS.get(finding.about.severity, "warning"),
-            "message": {"text": " ".join(part.strip() for part in _finding(1, finding))[3:]},
+            "level": _level(finding),
+            "message": {"text": _message(finding, report.threshold)},
             "locations": [
                 {"physicalLocation": {"artifactLocation": {"uri": _file(report.target)}}}
             ],
@@ -218,6 +247,15 @@ def sarif(reports: Sequence[Report]) -> str:
     driver = {"name": "infinite-rl audit", "rules": rules}
     run = {"tool": {"driver": driver}, "results": results}
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1)
+
+
+def _level(finding: Finding) -> str:
+    return _LEVELS.get(finding.about.severity, "warning") if finding.is_certain else "note"
+
+
+def _message(finding: Finding, threshold: float) -> str:
+    lines = _finding(1, finding, threshold)
+    return " ".join(line.strip() for line in lines).removeprefix("1. ")
 
 
 def _file(target: str) -> str:
@@ -233,12 +271,10 @@ def web_page(reports: Sequence[Report]) -> str:
         body.append("<tr>" + "".join(f"<td>{_escaped(str(cell))}</td>" for cell in cells) + "</tr>")
     body.append("</table>")
     for report in reports:
-        first, *rest = text(report)[: None if not report.findings else -1]
-        body.append(f"<h2>{_escaped(first)}</h2>")
-        if not report.findings:
-            body.append(f"<p>{_escaped(' '.join(rest))}</p>")
+        first, *summary = _summary(report)
+        body.append(f"<h2>{_escaped(first)}</h2><pre>{_escaped(chr(10).join(summary))}</pre>")
         for number, finding in enumerate(report.findings, 1):
-            heading, *lines = _finding(number, finding)
+            heading, *lines = _finding(number, finding, report.threshold)
             body.append(f"<h3>{_escaped(heading)}</h3><pre>{_escaped(chr(10).join(lines))}</pre>")
     policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     return (

@@ -1,13 +1,14 @@
 """The process of a foreign reward: started, asked, and killed with all that it started.
 
 The reward sees no variable of the caller's environment but those that find libraries, works in an
-empty folder of its own, and has limits of time and memory. Its code runs natively: this keeps
+empty temporary folder, and has limits of time and memory. Its code runs natively: this keeps
 accidents and secrets apart, and is no sandbox against a program that attacks its host.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import select
@@ -39,11 +40,19 @@ MAIN, BATCH, THREAD, THREADS, FORK = "main", "batch", "thread", "threads", "fork
 MANY, GROWTH = "many", "growth"
 
 
+class OutOfTime(Exception):
+    """The deadline has passed; `replies` are those that came before it."""
+
+    def __init__(self, replies: Sequence[Reply] = ()) -> None:
+        super().__init__("the time of the audit is over")
+        self.replies = replies
+
+
 class Reply(NamedTuple):
     """The reply to one completion: a reward, or why there is none.
 
-    `fault` is "" or one of "none", "nan", "type", "raised", "length", "timeout", "died", "skipped",
-    or "unfit" if the row does not fit the target; `what` has the details. `changed` lists what the
+    `fault` is "" or one of "none", "nan", "type", "raised", "length", "timeout", "died", or
+    "unfit" if the row does not fit the target; `what` has the details. `changed` lists what the
     call left changed.
     """
 
@@ -56,7 +65,7 @@ class Reply(NamedTuple):
 
 @dataclass(frozen=True)
 class Description:
-    """What a target says of itself."""
+    """The name, documentation and source of a target."""
 
     kind: str
     name: str
@@ -73,7 +82,11 @@ class Process:
     """A target in a process that is started again after it had to be killed.
 
     `python` is the interpreter, `timeout` the seconds of one call, `memory` megabytes of address
-    space (0: no limit), `keep` the names of further environment variables.
+    space (0: no limit), `keep` the names of further environment variables. At the `deadline`, a
+    time of `time.monotonic`, the process is killed and the method that uses it raises OutOfTime.
+
+    Raises:
+        UsageError: the target cannot be loaded, or not before the deadline.
     """
 
     def __init__(
@@ -84,8 +97,10 @@ class Process:
         timeout: float = 10.0,
         memory: int = 8192,
         keep: Sequence[str] = (),
+        deadline: float = math.inf,
     ) -> None:
         self.spec, self.python, self.timeout, self.memory = _absolute(spec), python, timeout, memory
+        self.deadline = deadline
         self.folder = tempfile.mkdtemp(prefix="audit-")
         self._keep = (*_VARIABLES, *keep)
         self._mark = ""
@@ -94,7 +109,10 @@ class Process:
         self._starts = 0
         try:
             self.description = self._start()
-        except BaseException:
+        except OutOfTime:
+            self.close()
+            raise UsageError(f"the import of {spec} takes longer than --seconds allows") from None
+        except BaseException:  # also an interrupt must leave no process and no folder behind
             self.close()
             raise
 
@@ -115,29 +133,38 @@ class Process:
         """The replies to pairs of a row and a completion. `request` has the kind and how to call.
 
         A call that hangs or kills its process costs that reply alone, unless all are one call.
+
+        Raises:
+            OutOfTime: the deadline has passed; it has the replies before it.
         """
         replies: list[Reply] = []
         single = request["how"] == MAIN
         while len(replies) < len(pairs):
             rest = list(pairs[len(replies) :])
-            for reply in self._replies(rest, request):
-                replies.append(reply)
-                if reply.fault in ("timeout", "died") and not single:
-                    replies += [reply] * (len(pairs) - len(replies))
+            try:
+                for reply in self._replies(rest, request):
+                    replies.append(reply)
+                    if reply.fault in ("timeout", "died") and not single:
+                        replies += [reply] * (len(pairs) - len(replies))
+            except OutOfTime:
+                raise OutOfTime(replies) from None
         return replies
 
     def rows(self, most: int) -> list[dict[str, Any]]:
         """The columns of the first rows that the target itself has, which is a taskset.
 
         Raises:
-            UsageError: it has none, or cannot load them.
+            UsageError: it has none, or cannot load them, or not before the deadline.
         """
-        if self._child is None:
-            self._start()
-        self._send({"how": "rows", "most": most})
         rows = []
-        while isinstance(value := self._line(_START_S), dict) and "columns" in value:
-            rows.append(value["columns"])
+        try:
+            if self._child is None:
+                self._start()
+            self._send({"how": "rows", "most": most})
+            while isinstance(value := self._line(_START_S), dict) and "columns" in value:
+                rows.append(value["columns"])
+        except OutOfTime:
+            raise UsageError(f"{self.spec} loads its rows longer than --seconds allows") from None
         if value:
             self.kill()
             why = value.get("error") if isinstance(value, dict) else f"its process: {value}"
@@ -175,6 +202,8 @@ class Process:
 
     def _replies(self, pairs: Sequence[Any], request: Mapping[str, Any]) -> Iterator[Reply]:
         """The replies until one is a timeout or the end of the process."""
+        if time.monotonic() >= self.deadline:
+            raise OutOfTime
         if self._child is None:
             self._start()
         timeout = self.timeout if request["how"] == MAIN else 2 * self.timeout
@@ -204,6 +233,7 @@ class Process:
         env = {name: os.environ[name] for name in self._keep if name in os.environ}
         env = {"HOME": self.folder, "TMPDIR": self.folder, **env, _MARK: self._mark}
         env["PYTHONHASHSEED"] = str(self._starts)
+        env["PYTHONDONTWRITEBYTECODE"] = "1"  # no __pycache__ beside the user's files
         paths = json.dumps([os.getcwd()])
         try:
             self._child = subprocess.Popen(
@@ -227,22 +257,33 @@ class Process:
         """Write a request, while the process may be slow to read it."""
         assert self._child is not None and self._child.stdin is not None
         data = memoryview(json.dumps(request).encode() + b"\n")
-        number, end = self._child.stdin.fileno(), time.monotonic() + 60
+        number, end = self._child.stdin.fileno(), self._end_of(60)
         while data:
             _, ready, _ = select.select([], [number], [], max(0.0, end - time.monotonic()))
             if not ready:
+                self._check_time()
                 raise OSError("the process does not read")
             data = data[os.write(number, data[:65536]) :]
+
+    def _end_of(self, seconds: float) -> float:
+        return min(time.monotonic() + seconds, self.deadline)
+
+    def _check_time(self) -> None:
+        """Kill the process and raise OutOfTime if the deadline has passed."""
+        if time.monotonic() >= self.deadline:
+            self.kill()
+            raise OutOfTime
 
     def _line(self, seconds: float) -> dict[str, Any] | str:
         """The next reply; "timeout" or "died" if there is none."""
         assert self._child is not None and self._child.stdout is not None
-        number, end = self._child.stdout.fileno(), time.monotonic() + seconds
+        number, end = self._child.stdout.fileno(), self._end_of(seconds)
         while b"\n" not in self._buffer:
             if len(self._buffer) > _MOST_BYTES:
                 return "died"
             ready, _, _ = select.select([number], [], [], max(0.0, end - time.monotonic()))
             if not ready:
+                self._check_time()
                 return "timeout"
             part = os.read(number, 65536)
             if not part:
@@ -265,7 +306,7 @@ def _absolute(spec: str) -> str:
 
 
 def _marked(mark: str) -> Iterator[int]:
-    """The processes with this mark in their environment, where the system lists them."""
+    """The processes with this mark in their environment, if the system lists them in /proc."""
     needle = f"{_MARK}={mark}".encode()
     for path in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):

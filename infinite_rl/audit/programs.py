@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -13,9 +14,9 @@ from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
 
 SENTINEL = "'no such value'"  # an expression of a value that no test expects
-_ARGS = ("args", "inputs", "input", "stdin", "arguments", "params")
+_ARGS = ("args", "inputs", "input", "stdin", "in", "arguments", "params")
 _EXPECTED = (
-    "expected", "outputs", "output", "stdout", "expected_output", "result", "want", "return",
+    "expected", "outputs", "output", "stdout", "out", "expected_output", "result", "want", "return",
 )  # fmt: skip
 _TESTS = ("tests", "test_list", "test", "test_cases", "cases", "answer", "ground_truth")
 _PROGRAMS = ("response", "solution", "canonical_solution", "code", "answer", "reference")
@@ -57,6 +58,8 @@ def _cases_in(part: Any) -> Iterator[tuple[str, Case]]:
             yield from _cases_in(each) if isinstance(each, Mapping) else ()
     elif isinstance(part, Mapping):
         yield from _cases_of(part)
+    elif isinstance(part, str) and ">>>" in part:
+        yield from _shown(part)
     elif isinstance(part, str) and "assert" in part:
         yield from _asserted(part)
 
@@ -108,6 +111,16 @@ def _asserted(text: str) -> Iterator[tuple[str, Case]]:
             continue
 
 
+def _shown(text: str) -> Iterator[tuple[str, Case]]:
+    """The examples of a doctest that call a function with literals and show a literal."""
+    try:
+        examples = doctest.DocTestParser().get_examples(text)
+    except ValueError:
+        return
+    for each in examples:
+        yield from _asserted(f"assert ({each.source.strip()}) == ({each.want.strip()})")
+
+
 def table(name: str, some: list[Case]) -> str:
     """A program that has the expected values of some cases, and no other."""
     if not name:  # it reads a standard input
@@ -123,12 +136,19 @@ def table(name: str, some: list[Case]) -> str:
 def program_of(columns: Mapping[str, Any]) -> str:
     """A right program of a row: its solution, or a table of the values that its tests expect.
 
-    "" if the row has neither.
+    A solution may be the body of a function whose head is the prompt, as in HumanEval. "" if the
+    row has neither.
     """
+    prompt = columns.get("prompt")
     for column in _PROGRAMS:
         value = columns.get(column)
-        if isinstance(value, str) and (code := _unfenced(value)) and is_program(code):
+        if not isinstance(value, str) or not (code := _unfenced(value)):
+            continue
+        whole = f"{prompt}{code}"
+        if is_program(code):
             return code
+        if code[:1].isspace() and isinstance(prompt, str) and is_program(whole):
+            return whole
     name, some = cases(columns)
     return table(name, some) if some else ""
 
@@ -150,7 +170,7 @@ def is_program(code: str) -> bool:
 
 
 def is_script(columns: Mapping[str, Any]) -> bool:
-    """Whether the tests feed a standard input and compare what is printed."""
+    """Whether the tests feed a standard input and compare the output."""
     name, some = cases(columns)
     return bool(some) and not name and all(_is_printed(case) for case in some)
 
@@ -165,8 +185,9 @@ def references(columns: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
         value = columns.get(column)
         values = value if isinstance(value, list) else [value]
         texts = [text for text in values if isinstance(text, str) and "assert" in text]
-        if texts and len(texts) == len(values):
-            return [{"tests": [each]} for text in texts for each in _single_asserts(text)]
+        each = [part for text in texts for part in _single_asserts(text)]
+        if each and len(texts) == len(values):
+            return [{"tests": [part]} for part in each]
     _, some = cases(columns)
     if is_script(columns):
         return [{"cases": [{"input": case.args[0], "output": case.expected}]} for case in some]
@@ -190,14 +211,21 @@ def _single_asserts(text: str) -> Iterator[str]:
                 return
 
 
-def passed_share(program: str, tests: Sequence[dict[str, Any]]) -> float | None:
+def passed_share(
+    program: str, tests: Sequence[dict[str, Any]], check_time: Callable[[], None] = lambda: None
+) -> float | None:
     """The share of tests that a program passes in this package's sandbox; None if unknown.
 
+    `check_time` is called before each test, which takes a second at most.
+
     Raises:
-        RuntimeMissing: the sandbox is not built.
+        RuntimeMissing: the sandbox is not built; what `check_time` raises.
     """
     text = tagged(f"\n{fenced(program, 'python')}\n")
-    scores = [_coding().compute_reward(text, test) for test in tests]
+    scores = []
+    for test in tests:
+        check_time()
+        scores.append(_coding().compute_reward(text, test))
     if not scores or any(score.status == "unscored" for score in scores):
         return None
     return sum(score.passed for score in scores) / len(scores)

@@ -3,8 +3,8 @@
     monitor = RolloutMonitor(strict=compute_reward)
     trainer = GRPOTrainer(model, watched(my_reward, monitor), ...)
 
-`watched` records what a TRL reward function pays and logs the shares of suspicious rollouts. Other
-loops call `RolloutMonitor.add` and `report` themselves.
+`watched` records the rewards of a TRL reward function and logs the shares of suspicious rollouts.
+Other loops call `RolloutMonitor.add` and `report` themselves.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _JUDGED = 16  # rollouts of a report that the strict reward judges
 
 
 class Rollout(NamedTuple):
-    """A completion in training, what it earned, and its gold."""
+    """A completion in training, its reward, and its gold."""
 
     prompt: str
     completion: str
@@ -78,7 +78,7 @@ class RolloutMonitor:
         return len(rewards) >= _LEAST and sum(rewards[half:]) > sum(rewards[: len(rewards) - half])
 
     def report(self) -> list[Suspicion]:
-        """What the paid rollouts of the window show, the most frequent first."""
+        """The tricks of the paid rollouts of the window, the most frequent first."""
         paid = self._paid()
         if len(paid) < _LEAST:
             return []

@@ -1,4 +1,4 @@
-"""The rows of an audit: a prompt, a gold, and its kind, which says what is certain about it."""
+"""The rows of an audit: a prompt, a gold, and the kind of the gold, which decides the probes."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def audit_row(index: int, columns: Mapping[str, Any], answer: str = "") -> Audit
     response = _first(columns, _RESPONSES)
     if not values and not isinstance(response, str):
         raise UsageError(
-            f"row {index} has no gold: name its column with --answer "
+            f"row {index + 1} has no gold: name its column with --answer "
             f"(its columns: {', '.join(map(str, columns))})"
         )
     value = values[0] if values else response

@@ -1,4 +1,4 @@
-"""A target under audit: its process, its kind of call, and what it pays.
+"""A target under audit: its process, its kind of call, and its replies.
 
 `KINDS` has a row for each kind of target; how each is called is in `child.py`, which runs in the
 target's process. A target of the kind "ours" is this package's reward.
@@ -6,15 +6,19 @@ target's process. A target of the kind "ours" is this package's reward.
 
 from __future__ import annotations
 
+import math
+import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from ..errors import UsageError, look_up
 from .child import PATCHED
 from .claims import claims_of
-from .probes import ACCEPT, NO_FILE, NOT_ALL, ONE_TURN, REFUSE, SAME, SURVIVE
-from .process import MAIN, Process, Reply
+from .probes import ACCEPT, NO_FILE, NOT_ALL, ONE_TURN, REFUSE, SAME, SURVIVE, UNEQUAL
+from .process import MAIN, OutOfTime, Process, Reply
 from .rows import AuditRow, audit_row
 
 # One row a kind of target: how it is called, and whether one call judges a batch.
@@ -32,6 +36,7 @@ KINDS: Mapping[str, tuple[str, bool]] = {
     ),
 }
 _NEAR = 1e-6
+_LISTED = 5  # different results of the same call
 _OWN_ROWS = 200  # of a taskset, which may have no end
 _FAULTS = {
     "nan": "not a number",
@@ -43,7 +48,7 @@ _FAULTS = {
 
 @dataclass(frozen=True)
 class Witness:
-    """Calls that show a finding, and what a sound reward would do.
+    """Calls that show a finding, and the expectation that a sound reward meets.
 
     `expect` is that of a probe, or "same": called as `how`, each pair earns what it earns alone, or
     "no file": the text is not executed, or "not all": one of the pairs is refused, or "one turn":
@@ -70,14 +75,15 @@ class Settings:
 
 
 class Target:
-    """A reward that is called in a process of its own.
+    """A reward that is called in a separate process, which is killed at the `deadline`.
 
     Raises:
-        UsageError: it cannot be loaded, or its kind is unknown.
+        UsageError: it cannot be loaded in time, or its kind is unknown.
     """
 
-    def __init__(self, spec: str, settings: Settings) -> None:
+    def __init__(self, spec: str, settings: Settings, deadline: float = math.inf) -> None:
         options: dict[str, Any] = {"timeout": settings.timeout, "memory": settings.memory}
+        options["deadline"] = deadline
         if settings.python:
             options["python"] = settings.python
         self.process = Process(spec, keep=settings.keep, **options)
@@ -98,6 +104,11 @@ class Target:
         self.process.close()
 
     @property
+    def is_server(self) -> bool:
+        """Whether the target is a URL, whose process cannot be started again."""
+        return self.spec.startswith(("http://", "https://"))
+
+    @property
     def in_batches(self) -> bool:
         """Whether one call judges several completions."""
         return KINDS[self.kind][1]
@@ -105,13 +116,32 @@ class Target:
     def judge(
         self, pairs: Sequence[tuple[AuditRow | Mapping[str, Any], str]], how: str = MAIN
     ) -> list[Reply]:
-        """The replies to pairs of a row and a completion."""
+        """The replies to pairs of a row and a completion.
+
+        Raises:
+            OutOfTime: the deadline has passed; it has the replies before it.
+        """
         plain = [(row.sent() if isinstance(row, AuditRow) else row, text) for row, text in pairs]
         request = {"kind": self.kind, "chat": self.chat, "how": how}
-        replies = self.process.ask(plain, request)
-        self.calls += len(replies)
-        self.seconds += sum(reply.seconds for reply in replies)
-        return replies
+        replies: Sequence[Reply] = ()
+        try:
+            replies = self.process.ask(plain, request)
+        except OutOfTime as error:
+            replies = error.replies
+            raise
+        finally:
+            self.calls += len(replies)
+            self.seconds += sum(reply.seconds for reply in replies)
+        return list(replies)
+
+    def end_at(self, deadline: float) -> None:
+        """Set the deadline, a time of `time.monotonic`."""
+        self.process.deadline = deadline
+
+    def check_time(self) -> None:
+        """Raise OutOfTime if the deadline has passed."""
+        if time.monotonic() >= self.process.deadline:
+            raise OutOfTime
 
     def fresh(self) -> None:
         """Go on in a fresh process."""
@@ -153,18 +183,37 @@ class Target:
             limit = witness.threshold
             lost = [pays(a, limit) and not pays(b, limit) and not b.fault for a, b in pairs]
             return any(lost), other
+        if witness.kind == UNEQUAL:
+            return _unequal(witness, [*alone, *other])
         return any(not same(a, b) for a, b in pairs), other
 
 
-def own_rows(spec: str, settings: Settings, answer: str = "") -> list[AuditRow]:
+def own_rows(
+    spec: str, settings: Settings, answer: str = "", seconds: float = math.inf
+) -> list[AuditRow]:
     """The rows of a verifiers taskset: the data of its first tasks. `answer` names the golds.
 
     Raises:
-        UsageError: the target has no rows, cannot load them, or they have no gold.
+        UsageError: the target has no rows, cannot load them in `seconds`, or they have no gold.
     """
-    with Target(spec, settings) as target:
+    with Target(spec, settings, time.monotonic() + seconds) as target:
         columns = target.process.rows(_OWN_ROWS)
     return [audit_row(index, each, answer) for index, each in enumerate(columns)]
+
+
+def _unequal(witness: Witness, replies: Sequence[Reply]) -> tuple[bool, list[Reply]]:
+    """Whether a pair has different replies, and its first reply, which then names all of them."""
+    by_call: dict[str, list[Reply]] = defaultdict(list)
+    for (row, completion), reply in zip([*witness.pairs] * 2, replies, strict=True):
+        by_call[repr((row, completion))].append(reply)
+    for each in by_call.values():
+        if not all(same(each[0], reply) for reply in each):
+            results = dict.fromkeys(
+                reply.fault if reply.reward is None else f"{reply.reward:g}" for reply in each
+            )
+            what = f"{', '.join(islice(results, _LISTED))} in {len(each)} same calls"
+            return True, [each[0]._replace(what=what), *replies]
+    return False, list(replies)
 
 
 def _turns_again(replies: Sequence[Reply]) -> bool:

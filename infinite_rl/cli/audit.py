@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ..config import FilePath, Number, Strings, ranged
-from ..errors import UsageError
+from ..errors import UsageError, check_range
 from .terminal import DONE, NOT_DONE, Emit, plain
-from .verb import RowsIn, Verb
+from .verb import RowsIn, Verb, refuse_existing
 
 if TYPE_CHECKING:
     from ..audit import Report
@@ -21,23 +22,26 @@ class Audit(Verb):
     """Audit rewards on rows: which wrong completions do they pay, which right ones do they refuse?
     Each finding has a severity, a minimal witness that replays, its cost and how to mend it.
     A target is FILE.py:NAME, package.module:NAME or the URL of a reward server; its kind follows
-    from its parameters. It runs in a process of its own, without your environment variables, but
+    from its parameters. It runs in a separate process, without your environment variables, but
     natively: audit code that you would also train with.
 
-    targets  the rewards; several are compared on the same rows
-    rows     rows with prompts and golds: .csv, .jsonl, .jsonl.gz, .json, .parquet or a folder
-             (default: the first target's own, if it is a taskset of verifiers)
-    answer   column of the golds (default: the usual names)
-    wrap     form of an answer, with {answer} in it (default: learned from controls)
-    kind     plain, trl, verl, verifiers, nemo_gym, openrlhf, lm_eval, lighteval (default: guessed)
-    python   interpreter of the targets, such as that of a trainer's environment
-    out      files to write: .json (with witnesses), .sarif, .html
-    sample   rows that are probed in full
-    seconds  time for the probes of one target
-    timeout  seconds that one call may take
-    memory   megabytes of memory of the target's process; 0 is without a limit
-    keep     names of environment variables that the targets may read
-    fix      audit this package's reward on the same rows, too, and show how to call it
+    targets    the rewards; several are compared on the same rows
+    rows       rows with prompts and golds: .csv, .jsonl, .jsonl.gz, .json, .parquet or a folder
+               (default: the first target's own, if it is a taskset of verifiers)
+    answer     column of the golds (default: the usual names)
+    wrap       form of an answer, with {answer} in it (default: learned from controls)
+    kind       plain, trl, verl, verifiers, nemo_gym, openrlhf, lm_eval, lighteval
+               (default: guessed)
+    python     interpreter of the targets, such as that of a trainer's environment
+    out        files to write: .json (with witnesses), .sarif, .html
+    overwrite  replace these files if they exist
+    sample     rows that are probed in full
+    seconds    seconds of the whole run, which the targets share; what does not fit is cut, and the
+               page says so (default: 60 for each target)
+    timeout    seconds that one call may take
+    memory     megabytes of memory of the target's process; 0 is without a limit
+    keep       names of environment variables that the targets may read
+    fix        audit this package's reward on the same rows, too, and show how to call it
 
     Example: infinite-rl audit reward.py:my_reward --rows rows.jsonl -o audit.json.
 
@@ -55,8 +59,9 @@ class Audit(Verb):
     kind: str = ""
     python: str = ""
     out: Strings = ()
+    overwrite: bool = False
     sample: int = ranged(8, 1)
-    seconds: Number = 45.0
+    seconds: Number | None = None
     timeout: Number = 10.0
     memory: int = ranged(8192, 0)
     keep: Strings = ()
@@ -66,23 +71,30 @@ class Audit(Verb):
         from ..audit import Limits, Settings, audit, audit_rows, own_rows
         from ..audit.pages import table, text, values
 
+        started = time.monotonic()
         files = [Path(each) for each in self.out]
         for file in files:
             if file.suffix not in (".json", ".sarif", ".html"):
                 raise UsageError(f"{file} must end in .json, .sarif or .html")
+        refuse_existing(files, overwrite=self.overwrite)
         if self.wrap and "{answer}" not in self.wrap:
-            raise UsageError("--wrap needs {answer}, where the answer stands")
+            raise UsageError("--wrap needs {answer} in place of the answer")
         settings = Settings(self.kind, self.python, self.timeout, self.memory, self.keep)
+        jobs = [(target, settings, self.wrap) for target in self.targets]
+        jobs += [(OURS, Settings(keep=_CACHES), "")] * self.fix
+        seconds = Limits().seconds * len(jobs) if self.seconds is None else self.seconds
+        check_range("seconds", seconds, 1)
+        end = started + seconds
         if self.rows:
             rows = list(audit_rows(self.rows, self.answer))
         else:
-            rows = own_rows(self.targets[0], settings, self.answer)
-        limits = Limits(self.seconds, self.sample)
-        reports = []
-        for target in self.targets:
-            print(f"auditing {target}: some {self.seconds:g} s at most", file=sys.stderr)
-            reports.append(audit(target, rows, settings, limits, self.wrap))
-        own = [audit(OURS, rows, Settings(keep=_CACHES), limits)] if self.fix else []
+            rows = own_rows(self.targets[0], settings, self.answer, end - time.monotonic())
+        audits = []
+        for at, (target, each, wrap) in enumerate(jobs):
+            limits = Limits((end - time.monotonic()) / (len(jobs) - at), self.sample)
+            print(f"auditing {target}: {limits.seconds:.0f} s at most", file=sys.stderr)
+            audits.append(audit(target, rows, each, limits, wrap))
+        reports, own = audits[: len(self.targets)], audits[len(self.targets) :]
         lines = [line for report in reports for line in (*text(report), "")]
         if len(reports + own) > 1:
             lines += [*table(reports + own), ""]
@@ -106,7 +118,7 @@ class Audit(Verb):
 
 
 class Replay(Verb):
-    """Call the target again as a witness says, and print what it returns.
+    """Call the target again as a witness says, and print its result.
 
     witness  a report of `infinite-rl audit -o REPORT.json`, or one witness of it
     number   the finding of the report (default: all)
@@ -126,6 +138,9 @@ class Replay(Verb):
         from ..audit.pages import quoted, witness_of, witnesses
 
         every = list(enumerate(witnesses(self.witness), 1))
+        if not every:
+            emit({"witnesses": []}, f"{self.witness} has no finding, so there is nothing to call")
+            return DONE
         if self.number > len(every):
             raise UsageError(
                 f"{self.witness} has {len(every)} witnesses, none of number {self.number}"
@@ -150,11 +165,12 @@ class Rows(RowsIn):
     different golds, text of benchmarks, and flat difficulty (a column pass_rate). Nothing of the
     rows runs outside the sandbox.
 
-    answer   column of the golds (default: the usual names)
-    against  benchmarks to compare with: files of rows
-    tested   coding rows whose tests are searched for surviving mutants
-    out      a file of the findings, a row each: .csv, .jsonl or .json
-    listed   rows of each check that are printed
+    answer     column of the golds (default: the usual names)
+    against    benchmarks to compare with: files of rows
+    tested     coding rows whose tests are searched for surviving mutants
+    out        a file of the findings, a row each: .csv, .jsonl or .json
+    overwrite  replace this file if it exists
+    listed     rows of each check that are printed
 
     Example: infinite-rl audit rows rows.jsonl --against gsm8k_test.jsonl.
 
@@ -168,6 +184,7 @@ class Rows(RowsIn):
     against: Strings = ()
     tested: int = ranged(20, 0)
     out: FilePath | None = None
+    overwrite: bool = False
     listed: int = ranged(5, 1)
 
     def run(self, emit: Emit) -> int:
@@ -176,17 +193,19 @@ class Rows(RowsIn):
 
         if self.out:
             kind_of(self.out)
+        refuse_existing([self.out], [self.source], overwrite=self.overwrite)
         named = {Path(each).stem: each for each in self.against}
         report = audit_data(self.source, self.answer, named, self.tested)
         if self.out:
             write([each._asdict() for each in report.findings], self.out)
         lines = [plain(line) for line in page(report, self.listed)]
+        lines += [f"in {self.out}"] * bool(self.out)
         findings = [each._asdict() for each in report.findings]
         emit({"rows": report.rows, "checked": report.checked, "findings": findings}, *lines)
         return NOT_DONE if findings else DONE
 
 
-_CACHES = ("HOME", "XDG_CACHE_HOME")  # where the compiled sandboxes are
+_CACHES = ("HOME", "XDG_CACHE_HOME")  # they lead to the compiled sandboxes
 OURS = "infinite_rl.audit.ours:compute_reward"
 _DROP_IN = """\
 This package's reward on the same rows is the last line of the table. As a drop-in:

@@ -166,37 +166,40 @@ class RowsOut(Verb):
     overwrite: bool = False
 
     def refuse_existing(self, *files: Path | None, read: Iterable[object] = ()) -> None:
-        """Check that files may be written while `read` are read.
+        """Check that files may be written while `read` are read. Raises UsageError."""
+        refuse_existing(files, read, overwrite=self.overwrite)
 
-        Raises:
-            UsageError: a file exists and `overwrite` is off; two are the same; one would be read
-                with the folder that it is in, or belongs to a run.
-        """
-        from ..dataset.typed_copy import COPY
-        from ..manifest import MANIFEST
-        from ..store import DATASET, FAILED, JOURNAL
 
-        outputs = [file for file in files if file]
-        folders = [Path(each) for each in read if isinstance(each, str | Path) and each != ""]
-        # The folder of a run is read by its data set alone.
-        folders = [each for each in folders if each.is_dir() and not (each / DATASET).is_file()]
-        for number, file in enumerate(outputs):
-            if file.exists() and not self.overwrite:
-                raise UsageError(f"{file} is there already: --overwrite replaces it")
-            if file.resolve() in [other.resolve() for other in outputs[:number]]:
+def refuse_existing(
+    files: Iterable[Path | None], read: Iterable[object] = (), *, overwrite: bool
+) -> None:
+    """Check that files may be written while `read` are read.
+
+    Raises:
+        UsageError: a file exists and `overwrite` is off; two are the same; one would be read
+            with the folder that it is in, or belongs to a run.
+    """
+    from ..dataset.typed_copy import COPY
+    from ..manifest import MANIFEST
+    from ..store import DATASET, FAILED, JOURNAL
+
+    outputs = [file for file in files if file]
+    folders = [Path(each) for each in read if isinstance(each, str | Path) and each != ""]
+    # The folder of a run is read by its data set alone.
+    folders = [each for each in folders if each.is_dir() and not (each / DATASET).is_file()]
+    for number, file in enumerate(outputs):
+        if file.exists() and not overwrite:
+            raise UsageError(f"{file} is there already: --overwrite replaces it")
+        if file.resolve() in [other.resolve() for other in outputs[:number]]:
+            raise UsageError(f"{file} cannot hold two things: name another file for one of them")
+        in_run = any(file.with_name(name).exists() for name in (JOURNAL, MANIFEST))
+        if in_run and file.name in {DATASET, COPY, FAILED, JOURNAL, MANIFEST}:
+            raise UsageError(f"{file} belongs to a run, which resumes from it: name another file")
+        for folder in folders:
+            if folder.resolve() in file.resolve().parents:
                 raise UsageError(
-                    f"{file} cannot hold two things: name another file for one of them"
+                    f"{file} would be read with the files of {folder}: put it elsewhere"
                 )
-            in_run = any(file.with_name(name).exists() for name in (JOURNAL, MANIFEST))
-            if in_run and file.name in {DATASET, COPY, FAILED, JOURNAL, MANIFEST}:
-                raise UsageError(
-                    f"{file} belongs to a run, which resumes from it: name another file"
-                )
-            for folder in folders:
-                if folder.resolve() in file.resolve().parents:
-                    raise UsageError(
-                        f"{file} would be read with the files of {folder}: put it elsewhere"
-                    )
 
 
 class AsksModel(Verb):

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -33,7 +34,7 @@ from ..reward_functions.reward_function import RewardFunction
 from ..sandbox.executor import RewardExecutor
 from ..sandbox.runtimes import FUEL_PER_NS
 from ..types import Sample
-from .math_corruptions import fraction
+from .math_corruptions import Unwritable, fraction
 from .self_consistency import Request
 
 _SYSTEM = """Write a Python program that computes the answer to the task: by brute force, search or
@@ -136,11 +137,13 @@ def _compared(by: str, derived: str, answer: str) -> Derivation:
     if verify(derived, answer).status == "equal":
         return Derivation(by, True, derived)
     try:
-        values = [_exact(parse(derived)), _exact(read(answer_text(answer), Budget(_READ_S)))]
+        value, gold = _exact(parse(derived)), _exact(read(answer_text(answer), Budget(_READ_S)))
     except _FAULTS:
-        values = [None]
-    if None in values:
+        value = gold = None
+    if value is None or gold is None:
         return Derivation("none", reason=f"by {by} it is {derived[:80]}, which cannot be compared")
+    with suppress(Unwritable):  # of too many digits: then the expression stands for it
+        derived = fraction(value)
     return Derivation(by, False, derived)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..parsing.syntax import syntax_tree
-from ..reward_functions.coding.checking import judge_printed
+from ..reward_functions.coding.judge import judge_printed
 from ..reward_functions.coding.reference import Cases, Tests
 from ..reward_functions.reward_function import BadReference
 from ..sandbox.executor import RewardExecutor

@@ -13,6 +13,9 @@ import pytest
 from infinite_rl.audit import Limits, Report, Settings, audit, audit_rows, replay
 from infinite_rl.audit.data import audit_data, page
 from infinite_rl.audit.pages import sarif, text, values, web_page
+from infinite_rl.audit.probes.variants import variants
+from infinite_rl.audit.programs import passed_share, references
+from infinite_rl.audit.surfaces import Surface
 from infinite_rl.cli import main
 from infinite_rl.errors import UsageError
 
@@ -36,11 +39,18 @@ Audited = Callable[..., Report]
 
 @pytest.fixture
 def audited(tmp_path: Path) -> Audited:
-    def run(code: str, rows: Sequence[object] = ROWS, **options: object) -> Report:
+    def run(
+        code: str,
+        rows: Sequence[object] = ROWS,
+        seconds: float = 90,  # far more than a quiet machine takes
+        timeout: float = 4,
+        kind: str = "",
+        **options: object,
+    ) -> Report:
         (tmp_path / "grader.py").write_text(textwrap.dedent(code), encoding="utf-8")
         each = list(audit_rows(rows))  # type: ignore[arg-type]
-        limits = Limits(seconds=90, rows=2)  # far more than a quiet machine takes
-        return audit(f"{tmp_path}/grader.py:reward", each, Settings(timeout=4), limits, **options)  # type: ignore[arg-type]
+        limits, settings = Limits(seconds, rows=2), Settings(kind, timeout=timeout)
+        return audit(f"{tmp_path}/grader.py:reward", each, settings, limits, **options)  # type: ignore[arg-type]
 
     return run
 
@@ -152,6 +162,126 @@ def test_a_reward_whose_form_is_not_learned_is_not_accused(audited: Audited) -> 
     ).surface
 
 
+# --- certainty ------------------------------------------------------------------------------------
+@pytest.mark.slow
+def test_a_random_reward_comes_first_and_makes_the_rest_uncertain(audited: Audited) -> None:
+    noise = "\n    import random\n    if random.random() < 0.3: return random.choice([0.0, 1.0])"
+    head = "def reward(completion, answer):"
+    report = audited(textwrap.dedent(SOUND).replace(head, head + noise))
+    first, *others = report.findings
+    assert first.kind == "repeated" and first.reply.what.endswith("same calls")
+    paid = [each for each in others if each.kind == "wrong answer"]
+    assert paid and not any(each.is_certain for each in paid) and not any(e.cost for e in paid)
+    assert report.worst == "unstable" and report.exit_code == 10
+    lines = "\n".join(text(report))
+    assert "PERHAPS EXPLOITABLE" in lines and "\n1. UNSTABLE: the same call" in lines
+    assert {"note", "warning"} == {
+        each["level"] for each in json.loads(sarif([report]))["runs"][0]["results"]
+    }
+
+
+@pytest.mark.slow
+def test_a_reward_with_noise_is_certain_to_pay_what_it_always_pays(audited: Audited) -> None:
+    code = """
+    import random
+
+    def reward(completion, answer):
+        return float(answer in completion) + random.random() / 100
+    """
+    first, second, *_ = audited(code).findings
+    assert first.kind == "repeated" and second.is_certain
+    assert second.about.severity == "exploitable"
+
+
+@pytest.mark.slow
+def test_a_reward_that_keeps_state_is_unequal_and_its_other_findings_are_certain(
+    audited: Audited,
+) -> None:
+    code = """
+    seen = {}
+
+    def reward(completion, answer):
+        seen[completion] = seen.get(completion, 0) + 1
+        return float(answer in completion and seen[completion] < 3)
+    """
+    first, *others = audited(code).findings
+    assert first.kind == "repeated"
+    assert any(each.about.severity == "exploitable" and each.is_certain for each in others)
+
+
+# --- time -----------------------------------------------------------------------------------------
+STUCK = "while True: pass"
+
+
+def test_a_target_whose_import_does_not_end_is_left_when_the_time_is_over(tmp_path: Path) -> None:
+    (tmp_path / "grader.py").write_text(f"def reward(completion, answer): return 1.0\n{STUCK}\n")
+    with pytest.raises(UsageError, match="--seconds"):
+        audit(f"{tmp_path}/grader.py:reward", list(audit_rows(ROWS)), limits=Limits(0.5))
+
+
+@pytest.mark.slow
+def test_a_call_that_the_time_cuts_is_no_hang_and_the_page_says_what_was_cut(
+    audited: Audited,
+) -> None:
+    code = f"def reward(completion, answer):\n    {STUCK}"
+    report = audited(code, seconds=4, timeout=1000)
+    assert not report.findings and report.exit_code == 1
+    assert report.cut == ["the search for the form of a right answer, and all probes"]
+    assert "these were cut: the search for the form" in "\n".join(text(report))
+    assert values(report, Settings())["cut"] == report.cut
+
+
+@pytest.mark.slow
+def test_what_failed_before_the_time_was_over_is_called_again_and_found(audited: Audited) -> None:
+    code = """
+    calls = []
+
+    def reward(completion, answer):
+        calls.append(1)
+        while len(calls) > 500: pass
+        return float(answer in completion)
+    """
+    report = audited(code, seconds=8, timeout=1000)
+    assert "hedge" in kinds(report) and "hang" not in kinds(report)
+    assert [each.partition(",")[0] for each in report.cut][0] == "the probes"
+
+
+@pytest.mark.slow
+def test_a_failure_without_a_second_call_in_time_is_named_and_is_no_finding(
+    audited: Audited,
+) -> None:
+    code = """
+    import os
+
+    def reward(completion, answer):
+        # With the third process: the first was cut at the probes, the second at the calls.
+        with open("starts", "a") as file:
+            file.write("x" * (not STARTED))
+        STARTED.append(1)
+        while os.path.getsize("starts") > 2 or len(STARTED) > 500: pass
+        return float(answer in completion)
+
+    STARTED = []
+    """
+    report = audited(code, seconds=8, timeout=1000)
+    assert not report.findings and report.exit_code == 1
+    assert report.cut[-1].startswith("second calls, so no findings: ")
+    assert "hedge" in report.cut[-1]
+
+
+# --- form -----------------------------------------------------------------------------------------
+@pytest.mark.slow
+def test_a_form_that_tells_right_from_wrong_is_preferred(audited: Audited) -> None:
+    code = """
+    def reward(completion, answer):
+        last = (completion.split() or [""])[-1]
+        return float(last == answer or not last.isdigit())
+    """
+    report = audited(code)
+    assert report.surface and report.surface.text.endswith(" {}") and report.floor == 0.0
+    assert "nothing" in kinds(report)
+
+
 def test_a_reward_of_the_form_alone_may_pay_a_wrong_answer(audited: Audited) -> None:
     code = """
     def reward(completion, answer):
@@ -226,6 +356,152 @@ def test_a_harness_in_this_sandbox_is_not_accused(tmp_path: Path) -> None:
     settings = Settings(timeout=20, memory=0, keep=("HOME", "XDG_CACHE_HOME"))
     report = audit(f"{tmp_path}/harness.py:reward", each, settings, Limits(60, 1))
     assert report.surface and not report.findings
+
+
+@pytest.mark.slow
+def test_a_harness_in_process_is_attacked_anew_after_a_program_has_patched_it(
+    audited: Audited,
+) -> None:
+    code = """
+    import ast
+
+    def reward(completion, tests):
+        program = completion.split("```python")[-1].split("```")[0]
+        if any(word in program for word in ("open", "eval", "os.", "subprocess")):
+            return 0.0
+        try:
+            scope = {}
+            exec(program, scope)
+            for test in tests:
+                compare = ast.parse(test).body[0].test
+                expected = ast.literal_eval(compare.comparators[0])
+                if scope["add"](*map(ast.literal_eval, compare.left.args)) != expected:
+                    return 0.0
+        except BaseException:
+            return 0.0
+        return 1.0
+    """
+    report = audited(code, PROGRAMS)
+    assert {"patched", "forgery", "same program"} <= kinds(report)
+    [refused] = [each for each in report.findings if each.kind == "same program"]
+    assert "opening" in refused.witness.pairs[0][1]
+
+
+SCRIPT = {
+    "prompt": "Print the sum of the numbers.",
+    "inputs": ["1 2", "3 4", "9 9"],
+    "outputs": ["3", "7", "18"],
+    "solution": "def total(line):\n    parts = line.split()\n    return sum(map(int, parts))\n\n\n"
+    "print(total(input()))",
+}
+DOCTEST = {
+    "prompt": "Write add(a, b).",
+    "solution": "def add(a, b):\n    total = a + b\n    return total\n",
+    "tests": "Sums:\n>>> add(1, 2)\n3\n>>> add('a', 'b')\n'ab'\n>>> add(2, 2)\n4\n>>> add\n<f>\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("row", "features"),
+    [
+        (SCRIPT, ("stdin.buffer", "\n# the next")),
+        (DOCTEST, (">>> add(...)", "opening", "\n# the next")),
+    ],
+)
+def test_the_same_program_in_other_words_passes_its_tests(
+    row: dict[str, object], features: Sequence[str]
+) -> None:
+    [each] = audit_rows([row])
+    probes = list(variants(each, Surface("alone", "{}"), False, lambda: None))
+    right = [probe.completion for probe in probes if probe.kind == "same program"]
+    wrong = [probe.completion for probe in probes if probe.kind == "wrong program"]
+    assert all(any(feature in program for program in right) for feature in features)
+    assert len(right) >= 8 and any("nan" in program for program in wrong)
+
+
+def test_a_row_of_humaneval_has_a_program_and_its_tests() -> None:
+    row = {
+        "prompt": 'def double(n):\n    """Twice n."""\n', "entry_point": "double",
+        "canonical_solution": "    return 2 * n\n",
+        "test": "def check(double):\n    assert double(2) == 4\n    assert double(0) == 0\n",
+    }  # fmt: skip
+    [each] = audit_rows([row])
+    assert each.kind == "code" and each.gold == row["prompt"] + row["canonical_solution"]
+    tests = references(each.fields, "double")
+    assert [test["cases"][0]["output"] for test in tests] == [4, 0]
+    assert passed_share(each.gold, tests) == 1.0
+    assert passed_share(each.gold.replace("2 *", "3 *"), tests) == 0.5
+
+
+@pytest.mark.slow
+def test_a_harness_that_believes_a_file_is_sent_one_with_the_names_in_its_source(
+    audited: Audited,
+) -> None:
+    code = """
+    import json, subprocess, sys
+    from pathlib import Path
+
+    def reward(completion, tests):
+        Path("verdict.json").unlink(missing_ok=True)
+        program = completion.split("```python")[-1].split("```")[0]
+        check = "import json; n = int(repr([add(1, 2), add(-4, 4), add(9, 5)]) == '[3, 0, 14]')"
+        end = "; json.dump({'right': n, 'all': 1}, open('verdict.json', 'w'))"
+        subprocess.run([sys.executable, "-c", program + "\\n" + check + end], timeout=2)
+        verdict = json.loads(Path("verdict.json").read_text())
+        return verdict["right"] / verdict["all"]
+    """
+    report = audited(code, PROGRAMS)
+    [forgery] = [each for each in report.findings if each.kind == "forgery"]
+    assert "verdict.json" in forgery.witness.pairs[0][1]
+
+
+@pytest.mark.slow
+def test_a_program_that_catches_the_alarm_of_its_harness_makes_it_hang(audited: Audited) -> None:
+    code = """
+    import signal
+
+    def alarmed(*_):
+        raise TimeoutError
+
+    def reward(completion, tests):
+        signal.signal(signal.SIGALRM, alarmed)
+        signal.alarm(1)
+        try:
+            scope = {}
+            exec(completion.split("```python")[-1].split("```")[0], scope)
+            exec("\\n".join(tests), scope)
+            return 1.0
+        except BaseException:
+            return 0.0
+        finally:
+            signal.alarm(0)
+    """
+    assert "hang" in kinds(audited(code, PROGRAMS))
+
+
+RESPONSE = """
+    def reward(body):
+        output = body["response"]["output"]
+        text = {text}
+        return {{"reward": float(text.strip().endswith(f"<answer>{{body['answer']}}</answer>"))}}
+"""
+JOINED = '"".join(p.get("text", "") for o in output for p in o.get("content", ()))'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (JOINED, set()),
+        (f'{JOINED} if {JOINED}[:8] == "<answer>" else ""', set()),  # nothing before the answer
+        ('output[0]["content"][-1]["text"]', {"several items", "raises"}),
+    ],
+)
+def test_a_server_gets_the_items_of_a_model_that_reasons(
+    audited: Audited, text: str, expected: set[str]
+) -> None:
+    report = audited(RESPONSE.format(text=text), kind="nemo_gym")
+    assert report.full == 1.0 and kinds(report) & {"several items", "raises"} == expected
 
 
 # --- hostile targets ------------------------------------------------------------------------------
@@ -358,6 +634,20 @@ def test_the_audit_of_rows_lists_what_is_wrong_with_them() -> None:
     assert any(line.startswith("WEAK TESTS") for line in page(report))
 
 
+def test_a_copy_of_a_disputed_row_is_a_duplicate_too() -> None:
+    prompt = "How many legs have 9 spiders altogether on the wall of our house?"
+    rows = [{"prompt": prompt, "answer": answer} for answer in ("70", "72", "72", "71", "72")]
+    report = audit_data(rows)
+    assert [each.row for each in report.of("disputed")] == [2, 3, 4, 5]
+    copies = {each.row: each.evidence for each in report.of("duplicate")}
+    assert list(copies) == [3, 5] and all(each.startswith("of row 2,") for each in copies.values())
+
+
+def test_a_refuted_gold_is_shown_with_the_value_that_is_right() -> None:
+    [refuted] = audit_data([{"prompt": "What is 3 + 4?", "answer": "8"}]).of("refuted gold")
+    assert refuted.evidence == "by evaluation its answer is 7"
+
+
 def test_sound_rows_are_not_accused() -> None:
     rows = [{**row, "response": f"<answer>{row['answer']}</answer>"} for row in ROWS]
     assert not audit_data(rows).findings
@@ -376,6 +666,99 @@ def test_the_pages_hold_the_findings_and_no_markup_of_texts(audited: Audited) ->
     results = json.loads(sarif([report]))["runs"][0]["results"]
     assert len(results) == len(report.findings) and results[0]["level"] == "error"
     assert json.dumps(values(report, Settings()))
+
+
+def test_the_page_says_from_when_a_completion_is_paid_before_the_first_finding(
+    audited: Audited,
+) -> None:
+    report = audited("def reward(completion, answer): return 2 * float(answer in completion)")
+    page = " ".join(" ".join(text(report)).split())
+    assert 0 < page.index("a completion that earns 1 or more counts as paid") < page.index("1. EXP")
+    markup = web_page([report])
+    assert 0 < markup.index("earns 1 or") < markup.index("1. EXP")
+
+
+# --- the command ----------------------------------------------------------------------------------
+@pytest.fixture
+def command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[str], tuple[int, str]]:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "grader.py").write_text(textwrap.dedent(SOUND), encoding="utf-8")
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
+
+    def run(line: str) -> tuple[int, str]:
+        code = main(["audit", *line.split()])
+        output = capsys.readouterr()
+        return code, output.out + output.err
+
+    return run
+
+
+def test_nothing_is_left_beside_the_audited_file(
+    command: Callable[[str], tuple[int, str]], tmp_path: Path
+) -> None:
+    before = set(tmp_path.iterdir())
+    assert command("grader.py:reward --rows rows.jsonl --sample 1")[0] == 0
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_a_file_is_replaced_only_if_that_is_said(
+    command: Callable[[str], tuple[int, str]], tmp_path: Path
+) -> None:
+    (tmp_path / "old.json").write_text("old")
+    for line in ("grader.py:reward --rows rows.jsonl", "rows rows.jsonl"):
+        assert command(f"{line} -o old.json") == (
+            2, "error: old.json is there already: --overwrite replaces it\n",
+        )  # fmt: skip
+        assert (tmp_path / "old.json").read_text() == "old"
+    code, output = command("rows rows.jsonl -o old.json --overwrite")
+    assert code == 0 and "in old.json" in output
+    assert json.loads((tmp_path / "old.json").read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("# a page", "is not JSON: give a REPORT.json"),
+        ("[" * 100_000, "is not JSON: give a REPORT.json"),
+        ("[1, 2]", "is JSON, but not a report of an audit: give a REPORT.json"),
+        ('{"reports": [{"findings": [{}]}]}', "is JSON, but not a report of an audit"),
+        ('{"pairs": [1]}', "not a witness of an audit"),
+        ('{"pairs": []}', "not a witness of an audit: it lacks 'kind'"),
+    ],
+)
+def test_replay_says_that_a_file_is_no_report_and_what_to_give(
+    command: Callable[[str], tuple[int, str]], tmp_path: Path, content: str, message: str
+) -> None:
+    (tmp_path / "file").write_text(content, encoding="utf-8")
+    code, output = command("replay file")
+    assert code == 2 and message in output and "infinite-rl audit TARGET" in output
+
+
+def test_a_report_without_a_finding_has_nothing_to_replay(
+    command: Callable[[str], tuple[int, str]],
+) -> None:
+    assert command("grader.py:reward --rows rows.jsonl --sample 1 -o a.json")[0] == 0
+    code, output = command("replay a.json")
+    assert code == 0 and "has no finding" in output
+
+
+def test_rows_are_counted_from_1_in_each_text(
+    command: Callable[[str], tuple[int, str]], tmp_path: Path
+) -> None:
+    rows = [*ROWS, {"prompt": "no gold"}]
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert "row 4 has no gold" in command("grader.py:reward --rows rows.jsonl")[1]
+    assert "row 4:" in command("rows rows.jsonl")[1]
+
+
+def test_the_targets_share_the_seconds_of_the_run(
+    command: Callable[[str], tuple[int, str]],
+) -> None:
+    code, output = command("grader.py:reward grader.py:reward --rows rows.jsonl --sample 1")
+    first, second = re.findall(r"auditing \S+: (\d+) s at most", output)
+    assert code == 0 and first == "60" and int(second) > 60  # the first leaves most of its share
 
 
 # --- the guide ------------------------------------------------------------------------------------

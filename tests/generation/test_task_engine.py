@@ -147,7 +147,7 @@ def test_a_custom_type_with_solver_and_judge_is_a_row_for_every_verb(
         assert done.returncode == 0, (line, done.stderr)
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "traces.jsonl").read_bytes()
     assert len(list(read_jsonl(tmp_path / "traces.jsonl", dict))) >= 6
-    assert load_dataset(out)["id"].tolist() == load_dataset(out / "rescored_1")["id"].tolist()
+    assert set(load_dataset(out)["id"]) == set(load_dataset(out / "rescored_1")["id"])
     assert len(server.requests) == asked
 
 

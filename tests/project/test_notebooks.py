@@ -1,6 +1,7 @@
 """The notebooks run as they are, from top to bottom."""
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,28 +10,32 @@ import pytest
 nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("pyarrow")
+pytest.importorskip("torch")
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "archive_examples" / "notebooks").glob("*.ipynb"))
 
 
-def test_the_notebooks_are_kept_without_outputs() -> None:
+def test_the_notebooks_are_kept_with_the_outputs_of_one_run_and_no_path_of_its_machine() -> None:
     assert NOTEBOOKS
     for path in NOTEBOOKS:
         notebook = nbformat.read(path, as_version=4)
         nbformat.validate(notebook)
         cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-        assert all(not cell.outputs and cell.execution_count is None for cell in cells)
+        assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+        outputs = [each for cell in cells for each in cell.outputs]
+        assert sum("image/png" in each.get("data", {}) for each in outputs) >= 2  # its plots
+        assert not any(each.get("name") == "stderr" for each in outputs)
+        assert not re.search(r"/(?:tmp|root|home|work|Users)/", str(outputs))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last cell asserts what the others came to; a cell that raises ends the run."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     for variable in ("IPYTHONDIR", "TMPDIR"):
         monkeypatch.setenv(variable, str(tmp_path))
     notebook: Any = nbformat.read(path, as_version=4)
     where = {"metadata": {"path": str(tmp_path)}}
-    nbclient.NotebookClient(notebook, timeout=300, resources=where).execute()
-    last = [cell for cell in notebook.cells if cell.cell_type == "code"][-1]
-    assert last.outputs[0]["data"]["text/plain"] == "[1.0, 1.0, 1.0, 1.0]"
+    nbclient.NotebookClient(notebook, timeout=900, resources=where).execute()

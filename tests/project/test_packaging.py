@@ -1,6 +1,9 @@
 """What is packaged, how it is built, and that a green check means that everything ran."""
 
 import csv
+import hashlib
+import importlib
+import json
 import os
 import re
 import shutil
@@ -17,6 +20,7 @@ import yaml
 
 from build_src.fetch_runtimes import CHECKSUMS, PREFIX
 from build_src.runtime_files import tools
+from build_src.sbom import with_runtimes
 from infinite_rl.cli import VERBS
 from infinite_rl.runtimes import RUNTIMES
 
@@ -24,6 +28,7 @@ TOML = pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli"
 ROOT = Path(__file__).parents[2]
 VERSION = (ROOT / "VERSION.txt").read_text(encoding="utf-8").strip()
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+RELEASE = ROOT / ".github" / "workflows" / "release.yml"
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 BUILT = [runtime for runtime in RUNTIMES if runtime.is_built]
 FILES = [runtime.filename for runtime in BUILT]
@@ -47,7 +52,7 @@ NOT_GREEN = [f"success {bad}" for bad in ("skipped", "cancelled", "failure")]
 
 def test_a_workflows_last_job_is_green_only_if_all_others_succeed() -> None:
     """A skipped job must not look green."""
-    assert [path.stem for path in WORKFLOWS] == ["build_and_release_runtimes", "ci", "image"]
+    assert [path.stem for path in WORKFLOWS] == ["ci", "image", "release"]
     for path in WORKFLOWS:
         jobs = workflow(path)["jobs"]
         green = jobs["green"]
@@ -63,7 +68,7 @@ def test_a_workflows_last_job_is_green_only_if_all_others_succeed() -> None:
 def test_actions_are_used_at_a_full_version() -> None:
     for path in WORKFLOWS:
         used = re.findall(r"uses: (\S+)", path.read_text(encoding="utf-8"))
-        exact = r"actions/[\w-]+@v\d+\.\d+\.\d+"
+        exact = r"(?:actions/[\w-]+|pypa/gh-action-pypi-publish)@v\d+\.\d+\.\d+"
         assert used and all(re.fullmatch(exact, action) for action in used)
 
 
@@ -82,19 +87,62 @@ def test_ci_covers_every_supported_python_and_system() -> None:
 
 
 def test_a_release_holds_every_runtime_and_the_checksum_file_that_installs_look_for() -> None:
-    text = commands(ROOT / ".github" / "workflows" / "build_and_release_runtimes.yml")
-    assert f'tag="{PREFIX}v$(' in text
+    text = commands(RELEASE)
+    assert f'tag="{PREFIX}v$version"' in text
     assert f"sha256sum {' '.join(FILES)} | tee {CHECKSUMS}" in text
-    assert f'gh release create "$tag" {" ".join(FILES)} {CHECKSUMS}' in text
+    assert f'gh release create "$tag" {" ".join(FILES)} {CHECKSUMS} sbom.cdx.json' in text
 
 
-def test_only_the_release_may_write_to_the_repository() -> None:
-    rights = {path.stem: workflow(path)["permissions"] for path in WORKFLOWS}
-    assert rights == {
-        "build_and_release_runtimes": {"contents": "write"},
-        "ci": {"contents": "read"},
-        "image": {"contents": "read"},
+def test_a_release_is_published_after_its_wheel_was_proved_on_every_python_and_system() -> None:
+    jobs = workflow(RELEASE)["jobs"]
+    matrix = jobs["wheel"]["strategy"]["matrix"]
+    assert matrix["python"] == [*PYTHONS, "3.14"]  # the development tools are not tried on that
+    assert {os.split("-")[0] for os in matrix["os"]} == {"ubuntu", "macos"}
+    assert [jobs[name]["needs"] for name in ("wheel", "publish", "runtimes")] == [
+        ["build"],
+        ["wheel"],
+        ["publish"],
+    ]
+    assert jobs["publish"]["environment"] == "pypi"  # what PyPI trusts, in place of a token
+    assert "password" not in RELEASE.read_text(encoding="utf-8")
+
+
+def test_only_the_jobs_of_a_release_may_write() -> None:
+    assert [workflow(path)["permissions"] for path in WORKFLOWS] == [{"contents": "read"}] * 3
+    rights = {
+        (path.stem, name): job["permissions"]
+        for path in WORKFLOWS
+        for name, job in workflow(path)["jobs"].items()
+        if "permissions" in job
     }
+    assert rights == {
+        ("release", "publish"): {"id-token": "write"},
+        ("release", "runtimes"): {"contents": "write"},
+    }
+
+
+def test_the_bill_of_materials_names_each_runtime_and_what_it_is_made_of(tmp_path: Path) -> None:
+    for name in FILES:
+        (tmp_path / name).write_bytes(name.encode())
+    packages = {"bomFormat": "CycloneDX", "specVersion": "1.6", "components": [{"name": "numpy"}]}
+    first, *files = with_runtimes(packages, tmp_path)["components"]
+    assert first == {"name": "numpy"}
+    for name, each in zip(FILES, files, strict=True):
+        digest = hashlib.sha256(name.encode()).hexdigest()
+        assert (each["name"], each["hashes"][0]["content"]) == (name, digest)
+        for part in each["components"]:  # as the table of what the files are made from
+            told = rf"`{re.escape(part['name'])}` {re.escape(part['version'])}"
+            assert re.search(told, (ROOT / "build_src" / "README.md").read_text(encoding="utf-8"))
+    parts = {each["name"]: [part["purl"] for part in each["components"]] for each in files}
+    assert parts == {
+        "python.wasm": ["pkg:pypi/componentize-py@0.25.1"],
+        "universal_js.wasm": ["pkg:npm/quickjs-wasi@3.6.2", "pkg:npm/sucrase@3.35.1"],
+        "sql.wasm": ["pkg:pypi/ziglang@0.17.1", "pkg:npm/better-sqlite3@13.2.0"],
+    }
+    validation = pytest.importorskip("cyclonedx.validation.json", reason="no cyclonedx-bom here")
+    schema = importlib.import_module("cyclonedx.schema").SchemaVersion.V1_6
+    bill = with_runtimes({**packages, "components": []}, tmp_path)
+    assert validation.JsonStrictValidator(schema).validate_str(json.dumps(bill)) is None
 
 
 # The metadata.
@@ -214,7 +262,7 @@ for verb, (_, target) in VERBS.items():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", PYTHONS)
+@pytest.mark.parametrize("version", [*PYTHONS, "3.14"])
 def test_the_wheel_works_alone(packages: Path, home: Path, tmp_path: Path, version: str) -> None:
     python = python_of(version)
     if python is None:

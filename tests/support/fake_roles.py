@@ -32,6 +32,7 @@ class FakeSampled:
     loss_mask: list[int] | None = None
     transcript: str = ""
     tool_calls: int = 0
+    fault: str = ""
 
 
 @dataclass

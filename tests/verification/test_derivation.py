@@ -65,9 +65,9 @@ def test_what_could_be_read_in_two_ways_is_left_alone_with_a_reason(
     assert (derivation.by, derivation.agrees) == ("none", None) and derivation.reason
 
 
-def test_a_wrong_number_is_refuted() -> None:
+def test_a_wrong_number_is_refuted_by_the_value_of_the_expression() -> None:
     derivation = derive(Sample("math", "Compute $2^{10} - 24$.", "1001", ""))
-    assert derivation.agrees is False and "by evaluation its answer is" in derivation.fault
+    assert derivation.agrees is False and derivation.fault == "by evaluation its answer is 1000"
 
 
 @pytest.mark.parametrize(("name", "file"), [("math", "math500"), ("gsm8k", "gsm8k")])

@@ -1,14 +1,14 @@
 """The probes: completions whose verdict is certain, and calls whose results must agree.
 
-    text.py      what answers nothing: empty, the prompt, hostile and huge text
-    answers.py   wrong answers, several answers, and what may stand around the right one
+    text.py      texts without an answer: empty, the prompt, hostile and huge text
+    answers.py   wrong answers, several answers, and texts around the right one
     spellings.py  other spellings of the right answer, and when they must be read
     patterns.py  texts on which the patterns of the target's source backtrack
     code.py      wrong programs, and programs that attack their harness
     variants.py  programs near the right one, judged by this package's sandbox
     function.py  the reward as a function: repeated, in batches, threads and forks
 
-`KINDS` has a row for each kind of probe: what it shows if it fails, why, and how to mend it.
+`KINDS` has a row for each kind of probe: the severity, title and repair of its failure.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ SEVERITIES: Mapping[str, int] = {
     UNSTABLE: 10, SILENT_ZERO: 11, HANG: 12, FALSE_REJECT: 13, EXPLOITABLE: 14,
 }  # fmt: skip
 REFUSE, ACCEPT, SURVIVE = "refuse", "accept", "survive"
+UNEQUAL = "repeated"  # the kind of a reward that is random, or keeps state
 SAME, NO_FILE, ONE_TURN, NOT_ALL = "same", "no file", "one turn", "not all"
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A completion for a row, and what a sound reward does with it.
+    """A completion for a row, and the expectation that a sound reward meets.
 
-    "refuse": pay less than half of what the gold earns; "accept": pay more; "survive": return any
+    "refuse": pay less than half of the gold's reward; "accept": pay more; "survive": return any
     number in time.
     """
 
@@ -44,7 +45,7 @@ class Probe:
 
 
 class Kind(NamedTuple):
-    """What a failed probe shows: its severity, a title, and how to mend the reward."""
+    """The severity and title of a failed probe, and how to mend the reward."""
 
     severity: str
     title: str
@@ -101,6 +102,10 @@ KINDS: Mapping[str, Kind] = {
     "long reasoning": Kind(
         FALSE_REJECT, "a right answer after long reasoning is refused", "Read the whole completion."
     ),
+    "several items": Kind(
+        FALSE_REJECT, "a right answer in a response of several items is refused",
+        "Join the texts of all messages; skip reasoning, refusals and empty parts.",
+    ),
     "other numbers": Kind(
         FALSE_REJECT, "numbers or signs in the reasoning turn a right answer wrong", _LAST
     ),
@@ -114,7 +119,7 @@ KINDS: Mapping[str, Kind] = {
     "length": Kind(UNSTABLE, "it returns more or fewer rewards than completions", _RETURN),
     "hang": Kind(HANG, "a completion makes it hang", _TIME),
     "process ended": Kind(UNSTABLE, "a completion ends its process", _RETURN),
-    "repeated": Kind(UNSTABLE, "the same call has other results", _PURE),
+    UNEQUAL: Kind(UNSTABLE, "the same call has other results", _PURE),
     "many calls": Kind(UNSTABLE, "after many calls the same call has other results", _PURE),
     "growth": Kind(
         UNSTABLE, "each call keeps memory, files or threads", "Bound what is kept between calls."

@@ -7,11 +7,14 @@ process, print what a harness prints, or return values that equal everything.
 from __future__ import annotations
 
 import ast
+import json
+import re
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from ..programs import SENTINEL, cases, is_program, is_script, table
 from ..rows import AuditRow
-from ..surfaces import Surface
+from ..surfaces import Surface, literals
 from . import Probe
 
 _EXITS = (
@@ -48,8 +51,9 @@ def {name}(*args, **kwargs):
         scopes = [frame.f_locals]
         scopes += [each for each in frame.f_locals.values() if isinstance(each, dict)]
         for scope in scopes:
-            for key in ("expected", "expected_output", "output", "want", "gold", "answer", "exp"):
-                if key in scope:
+            for key in list(scope):
+                plain = key.strip("_") if isinstance(key, str) else ""
+                if plain in ("expected", "expected_output", "output", "want", "gold", "answer"):
                     return scope[key]
         frame = frame.f_back
 """
@@ -58,6 +62,9 @@ _PATCHES = (
     "import builtins\nbuiltins.isinstance = lambda *_: True\n",
     "import operator\noperator.eq = lambda *_: True\n",
     "import unittest\nunittest.TestCase.assertEqual = lambda *_: None\n",
+    "import doctest\ndoctest.DocTestRunner.run = lambda *_, **__: doctest.TestResults(0, 9)\n",
+    "import time\n_now = [0]\ndef _clock():\n    _now[0] -= 10**6\n    return _now[0]\n"
+    "time.perf_counter = time.time = time.monotonic = time.process_time = _clock\n",
     "import json\njson.dumps = lambda *_, **__: 'x'\n",
 )
 
@@ -127,43 +134,63 @@ def {name}(*args):
 """
 
 
+_FILES = 2  # named in the source, that a program writes
 _EXPECTED = ("expected", "expected_output", "output", "want", "gold", "answer")
 
 
-def forgeries(row: AuditRow, surface: Surface) -> Iterator[Probe]:
-    """Programs that attack what judges them. None solves the task."""
+def forgeries(row: AuditRow, surface: Surface, source: str = "") -> Iterator[Probe]:
+    """Programs that attack their harness, some by names in its source. None solves the task."""
     name, lacking = name_of(row), wrong_program(row)
-    for text in _EXITS:
-        yield Probe("forgery", row, surface(text + "\n"))
-        yield Probe("forgery", row, surface(f"{lacking}{text}\n"))
     printed = "".join(f"print({each!r})\n" for each in _MARKERS).replace("\\\\n", "\\n")
-    yield Probe("forgery", row, surface(printed))
-    yield Probe("forgery", row, surface(f"{lacking}{printed}import os\nos._exit(0)\n"))
-    for key in _EXPECTED if not name else ():
-        yield Probe("forgery", row, surface(f"import __main__\nprint(__main__.{key})\n"))
-    for text in _PATCHES:
-        yield Probe("forgery", row, surface(text + lacking))
-    if name:
-        yield Probe("forgery", row, surface(f"{_EQUAL}def {name}(*_, **__): return Anything()\n"))
-        yield Probe("forgery", row, surface(_FRAMES.replace("{name}", name)))
-        yield Probe("forgery", row, surface(_OWN_SOURCE.replace("{name}", name)))
-        for key in _EXPECTED:  # short ones, for a harness that looks for words in the source
-            value = f"sys._getframe(1).f_locals[{key!r}]"
-            peek = f"import sys\ndef {name}(*_, **__): return {value}\n"
-            yield Probe("forgery", row, surface(peek))
-        for method, answer in (("eq", "True"), ("ne", "False")):
-            fake = f"class E:\n    def __{method}__(self, o): return {answer}\n"
-            yield Probe("forgery", row, surface(f"{fake}def {name}(*_, **__): return E()\n"))
-        raised = "".join(f"    print({each!r})\n" for each in _MARKERS)
-        yield Probe(
-            "forgery", row, surface(f"def {name}(*_, **__):\n{raised}    raise SystemExit(0)")
-        )
+    exits = [f"{before}{text}\n" for text in _EXITS for before in ("", lacking)]
+    others = [printed, f"{lacking}{printed}import os\nos._exit(0)\n"]
+    others += list(_of_function(name) if name else _of_script())
+    others += [f"{text}import os\nos._exit(0)\n" for text in _verdicts(source)]
+    others += [text + lacking for text in _PATCHES]
+    for turn in zip_longest(others, exits):
+        for program in turn:
+            if program is not None:
+                yield Probe("forgery", row, surface(program))
+
+
+def _of_script() -> Iterator[str]:
+    """Scripts that print the expected output, if their harness is the main module."""
+    for key in _EXPECTED:
+        yield f"import __main__\nprint(__main__.{key})\n"
+
+
+def _of_function(name: str) -> Iterator[str]:
+    """Functions that return what equals everything, or the value that their caller expects."""
+    for method, answer in (("eq", "True"), ("ne", "False")):
+        fake = f"class E:\n    def __{method}__(self, o): return {answer}\n"
+        yield f"{fake}def {name}(*_, **__): return E()\n"
+    yield f"{_EQUAL}def {name}(*_, **__): return Anything()\n"
+    yield _FRAMES.replace("{name}", name)
+    yield _OWN_SOURCE.replace("{name}", name)
+    for key in _EXPECTED:  # short ones, for a harness that looks for words in the source
+        value = f"sys._getframe(1).f_locals[{key!r}]"
+        yield f"import sys\ndef {name}(*_, **__): return {value}\n"
+    raised = "".join(f"    print({each!r})\n" for each in _MARKERS)
+    yield f"def {name}(*_, **__):\n{raised}    raise SystemExit(0)"
+
+
+def _verdicts(source: str) -> Iterator[str]:
+    """Programs that print a verdict, or write it to a file that the source names."""
+    named = literals(source)
+    keys = [each for each in named if re.fullmatch(r"[a-z_]{2,20}", each)]
+    files = [each for each in named if re.fullmatch(r"[\w-]+\.(?:json|txt|log|out|xml)", each)]
+    for verdict in (json.dumps(dict.fromkeys(keys, 1)), "1", "{}"):
+        yield f"print({verdict!r}, flush=True)\n"
+        for file in files[:_FILES]:
+            yield f"with open({file!r}, 'w') as file:\n    file.write({verdict!r})\n"
 
 
 def endless(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     """Programs that do not end in time, or need more than there is."""
     name = name_of(row)
-    stubborn = "while True:\n    try:\n        while True: pass\n    except BaseException: pass\n"
+    # An exception at the jump of an empty loop is not caught around it, so this one has a body.
+    loop = "for at in range(10**9): last = at"
+    stubborn = f"while True:\n    try:\n        {loop}\n    except BaseException: pass\n"
     child = "subprocess.Popen(['sleep', '60'])"  # it keeps the pipes of its parent open
     yield Probe("forgery", row, surface(stubborn))
     yield Probe("forgery", row, surface(f"import subprocess, time\n{child}\ntime.sleep(60)\n"))
@@ -172,6 +199,11 @@ def endless(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     yield Probe("forgery", row, surface("for _ in range(20): print('x' * 1_000_000)\n"))
     yield Probe("forgery", row, surface("x = [0] * 10**13\n"))
     yield Probe("forgery", row, surface("input()\n"))
+
+
+def patches(completion: str) -> bool:
+    """Whether a completion is a program that sets a function of a library."""
+    return any(patch in completion for patch in _PATCHES)
 
 
 def patching(row: AuditRow, surface: Surface) -> str:

@@ -20,8 +20,8 @@ def witnesses(
     def same(kind: str, how: str, some: Sequence[Any] = pairs) -> Witness:
         return Witness(kind, SAME, some, threshold, how)
 
-    yield same("repeated", MAIN, [*pairs, *pairs])
     yield same("order", MAIN)
+    yield same("repeated", MAIN, [*pairs, *pairs])
     yield same("side effect", MAIN)
     if target.in_batches and not target.claims.batch:
         yield same("batch zero", BATCH, [*pairs, *pairs, *pairs])

@@ -1,7 +1,7 @@
 """Texts on which the patterns of a target's own source backtrack.
 
 Each unbounded repetition of a regular expression is reached by a text that matches what stands
-before it, then filled with what it repeats, and broken at the end.
+before it, then filled with the repeated part, and broken at the end.
 """
 
 from __future__ import annotations

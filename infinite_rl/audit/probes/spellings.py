@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from ..rows import CHOICE, JSON, MATHS, NUMBER, TEXT, AuditRow
 from .answers import number
 
-# A sentence with one of these states what is refused, or nothing that holds for all answers.
+# A sentence with one of these names refused spellings, or does not hold for all answers.
 _DENIAL = re.compile(
     r"\bnot?\b|n't\b|\bnever\b|without|reject|refus|strict|\bonly\b|except|must|invalid|verbatim|"
     r"exact|unless|error|malformed|raise",
@@ -42,7 +42,7 @@ PROMISES: Mapping[str, str] = {
 
 _OF_NUMBERS = re.compile(r"(?:\d|[\s*^{}()\u00d7\u00b7]|\\times|\\cdot)+")  # a factorization
 FORMULAS = ("\\dfrac", "respelled", "decimal", "fraction")
-# What a target must read whose documentation states no form at all.
+# Spellings that a target must read if its documentation states no form at all.
 PLAIN = (
     "commas", "no commas", "decimal point", "2 decimals", "3 decimals", "period", "spaces",
     *FORMULAS,

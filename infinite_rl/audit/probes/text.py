@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 
 from ..child import MESSAGES
-from ..rows import CHOICE, CODE, WHOLE, AuditRow
+from ..rows import CHOICE, CODE, DATE, JSON, WHOLE, AuditRow
 from ..surfaces import Surface
-from . import SURVIVE, Probe
+from . import ACCEPT, SURVIVE, Probe
 from .patterns import attacks
 
 _NOTHING = ("I do not know.", "I cannot solve this.", "yes", "...", "The answer is obvious.")
@@ -64,7 +65,10 @@ def hostile(row: AuditRow, surface: Surface) -> Iterator[Probe]:
         surface("%s %d {0} {x}"),
         "<answer>", "\\boxed{1", "####", "```python\n", "Answer:", "</answer><answer>", "</think>",
     )  # fmt: skip
-    for text in texts:
+    days = ("12 Apollo 1969", "Apollo 12, 1969", "99/99/9999", "2001-13-45")
+    values = ('{"a": Infinity}', re.sub(r"-?\d+(?:\.\d+)?", "Infinity", row.gold), "[null]")
+    more = {DATE: days, JSON: values}.get(row.kind, ())
+    for text in (*texts, *(surface(each) for each in more)):
         yield Probe("raises", row, text, SURVIVE)
 
 
@@ -76,6 +80,28 @@ def messages(row: AuditRow, surface: Surface) -> Iterator[Probe]:
     tool = {"role": "tool", "content": "nothing"}
     for chat in ([called], [{"role": "assistant", "content": ""}], [called, tool, last]):
         yield Probe("raises", row, MESSAGES + json.dumps(chat), SURVIVE)
+
+
+def responses(row: AuditRow, surface: Surface, lead: str) -> Iterator[Probe]:
+    """Responses of several items, as NeMo Gym's servers get them from models that reason.
+
+    `lead` is a text that the target allows before the answer, "" if it allows none.
+    """
+
+    def message(*texts: str) -> dict[str, object]:
+        parts = [{"type": "output_text", "text": text, "annotations": []} for text in texts]
+        head = {"id": "1", "type": "message", "role": "assistant", "status": "completed"}
+        return {**head, "content": parts}
+
+    answer, reasoning = surface(row.gold), {"id": "0", "type": "reasoning", "summary": []}
+    right = [[reasoning, message(answer)], [message(answer, "")]]
+    if lead:
+        right.append([message(lead), message(answer)])
+    for output in right:
+        yield Probe("several items", row, MESSAGES + json.dumps(output), ACCEPT)
+    refusal = {**message(), "content": [{"type": "refusal", "refusal": "I cannot help."}]}
+    for output in ([], [reasoning], [refusal]):
+        yield Probe("raises", row, MESSAGES + json.dumps(output), SURVIVE)
 
 
 def huge(row: AuditRow, surface: Surface, source: str, size: int) -> Iterator[Probe]:

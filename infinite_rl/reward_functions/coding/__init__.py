@@ -2,7 +2,6 @@
 
 reward.py       the reward: which verdict becomes which score, batches in worker processes
 judge.py        runs a program against its reference, and checks the reference's own tests
-checking.py     an output judged by a rule, or by the row's checker
 verdicts.py     a run's verdict, and the short texts that give the reason
 language.py     in which language a program is judged
 programs.py     the program in a completion

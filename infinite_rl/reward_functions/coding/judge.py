@@ -7,15 +7,17 @@ from typing import Any, Protocol, TypeVar
 
 from ...errors import ExtraMissing
 from ...sandbox.calibration import time_factor
+from ...sandbox.checkers import run_checker_in
+from ...sandbox.executor import RewardExecutor
 from ...types import Execution
 from ..reward_function import BadReference
 from .calls import WrongLanguage
-from .checking import judge_printed
 from .language import Runnable
 from .plain_calls import are_plain_calls
 from .programs import Submission, is_method_of_solution
 from .reference import (
     Cases,
+    Comparison,
     Output,
     Predicate,
     ReferenceCode,
@@ -58,6 +60,7 @@ _EXPECTS_ERROR = re.compile(
 )
 _ANY_NAME = "def __getattr__(name): return print"  # a module from which any name can be imported
 _NO_LIMITS = RowLimits()
+_CHECKERS = RewardExecutor(timeout=10.0, memory_limit_mb=1024)
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -391,3 +394,18 @@ def _fault_of(tests: Tests, execution: Execution) -> BadReference | None:
             reason = f"{brief(result.message)} in: {quote(test.strip())}"
             return kind(f"test {number} cannot run: {reason}")
     return None
+
+
+def judge_printed(stdin: str, stdout: str, wanted: str, how: Comparison) -> Verdict:
+    """Judge the output of a program that read `stdin`, by a rule or by the row's checker.
+
+    Raises `BadReference` if a checker gives no verdict.
+    """
+    if how.checker is None:
+        return judge_output(stdout, Output(wanted, how))
+    run_checker = run_checker_in(how.checker.language)
+    passed, reason = run_checker(_CHECKERS, how.checker.code, stdin, stdout, wanted)
+    if passed is None:
+        raise BadReference(reason)
+    error = "" if passed else f"wrong output by the checker: {quote(stdout.strip())}"
+    return Verdict(float(passed), passed, error)
