@@ -29,7 +29,6 @@ from ...dataset.rows import Row, write
 from ...errors import UsageError, store_errors
 from .. import train
 from .config import TrainingConfig
-from .demo import one_thread, tiny_model
 
 ROWS, ITEMS = "rows", "benchmarks"
 STEPS, COUNT, TESTS = 150, 400, 40  # of SFT, of rows of a set, of items
@@ -166,6 +165,8 @@ _TESTS = {name: name for name in _MAKERS if name != "math"} | {"math500": "math"
 
 
 def _save_model(out: Path, seed: int) -> None:
+    from .demo import tiny_model  # loads torch
+
     texts = (
         json.dumps(item, ensure_ascii=False)
         for benchmark in _MAKERS
@@ -210,6 +211,8 @@ def _tokenizer(texts: list[str]) -> Any:
 
 def _fine_tune(out: Path, steps: int, seed: int) -> None:
     """Replace the random weights by those that SFT has made of them."""
+    from .demo import one_thread  # loads torch
+
     sets = [
         {"name": name, "path": str(out / ROWS / f"{name}.jsonl"), "prompt_template": template,
          "count": count}
