@@ -69,7 +69,7 @@ class Generate(AsksModel):
     verify_model       the model that solves (default: another than the author's, if one is known)
     min_agreement      fraction of the solutions that must agree
     tasks              YAML files of task types of your own, each a family by its name: see
-                       docs/generation.md
+                       docs/tasks.md
     axes               weights of values by axis: {"level": {"5": 2}, "form": {"class": 0}}
     ideas              list ideas for many tasks in one call (default: with a model)
     novelty            reject rows that repeat earlier ones in other words (default: with a model)

@@ -767,7 +767,7 @@ def test_a_newcomer_gets_the_page_of_the_guide_with_one_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     guide = (Path(__file__).parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
-    reward, command, finding = re.findall(r"^```\w+\n(.*?)^```$", guide, re.M | re.S)[:3]
+    reward, _, command, finding = re.findall(r"^```\w+\n(.*?)^```$", guide, re.M | re.S)[:4]
     monkeypatch.chdir(tmp_path)
     Path("reward.py").write_text(reward, encoding="utf-8")
     rows = [ROWS[0], {"prompt": "A shelf holds 4 rows of 30 jars.", "answer": "120"}]

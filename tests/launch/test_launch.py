@@ -124,7 +124,7 @@ def test_a_file_with_a_misspelt_key_and_one_that_is_missing_are_refused(tmp_path
 
 def test_the_guide_names_each_key_and_its_default() -> None:
     assert set(SageMakerConfig.explained()) == {each.name for each in fields(SageMakerConfig)}
-    page = (HERE.parents[1] / "docs" / "training-at-scale.md").read_text(encoding="utf-8")
+    page = (HERE.parents[1] / "docs" / "jobs.md").read_text(encoding="utf-8")
     text = page.split("\n## Launch\n")[1].split("\n## ")[0]
     rows = "".join(re.findall(r"^\| (`.*?) \|", text.split("| key of `launch.yaml`")[1], re.M)[:6])
     assert set(re.findall(r"`(\w+)`", rows)) == set(SageMakerConfig.explained())

@@ -196,7 +196,7 @@ def test_the_command_makes_what_is_chosen(tmp_path: Path) -> None:
 
 
 def test_the_documentation_lists_every_family() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "generation.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text(encoding="utf-8")
     lines = {line.split("|")[1].strip(): line for line in page.splitlines() if "| `" in line}
     assert all(f"`{name}`" in lines["math"] for name in MATH)
     assert all(f"`{name}`" in lines["coding"] for name in CODING)

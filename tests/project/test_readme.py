@@ -24,12 +24,19 @@ README = PAGES["README.md"]
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("page", "least"), [("README.md", 3), ("generation.md", 1), ("rewards.md", 4)]
+    ("page", "least"),
+    [
+        ("README.md", 1),
+        ("adapters.md", 1),
+        ("generation.md", 1),
+        ("rewards.md", 4),
+        ("tasks.md", 1),
+    ],
 )
 def test_every_python_block_runs(
     page: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = [block for block in blocks(page, "python") if "trl" not in block]  # see test_docs.py
+    found = [block for block in blocks(page, "python") if not of_a_trainer(block)]
     assert len(found) >= least
     monkeypatch.chdir(tmp_path)
     generate_dataset("none", 2, out_dir="data", task_dist="0.5,0.5", provider="procedural")
@@ -37,8 +44,30 @@ def test_every_python_block_runs(
         exec(compile(block, page, "exec"), {})
 
 
+TRAINERS = ("trl", "openrlhf", "open_instruct", "verifiers", "vf.", "nemo_gym", "skyrl")
+
+
+def of_a_trainer(block: str) -> bool:
+    """Whether a block needs a trainer, whose adapter has its own tests."""
+    return any(name in block for name in TRAINERS)
+
+
+def test_the_readme_is_short_and_its_example_prints_what_it_shows(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert README.count("\n") <= 140
+    (example,), (shown,) = blocks("README.md", "python"), blocks("README.md", "text")
+    assert example.count("\n") <= 13
+    exec(compile(example, "README.md", "exec"), {})
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert printed == [line.rstrip() for line in shown.splitlines()]
+    assert [line.split(": ")[1].split(".")[0] for line in printed] == [
+        *("failed", "passed", "unscored")
+    ]
+
+
 def test_the_row_is_one_that_is_made_and_passes() -> None:
-    (block,) = blocks("README.md", "json")
+    (block,) = blocks("make-a-data-set.md", "json")
     row = json.loads(block)
     sample = Sample(row["type"], row["prompt"], row["answer"], row["response"])
     assert set(row) <= set(DATASET_COLUMNS) and sample.id == row["id"]
@@ -48,12 +77,17 @@ def test_the_row_is_one_that_is_made_and_passes() -> None:
     assert row["prompt"] in text and row["response"] in text
 
 
-def test_what_was_measured_is_as_the_page_of_benchmarks_has_it() -> None:
-    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    section = README.split("## Measured")[1].split("\n## ")[0]
-    measured = re.findall(r"^\| .*\|$", section, re.M)
-    assert len(measured) > 10
-    assert all(f"\n{line}" in page for line in measured)
+def test_each_figure_stands_in_the_page_that_it_names() -> None:
+    section = README.split("## Five figures")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (?!measured)(.*) \| \[\w+\]\((docs/\S+)\) \|$", section, re.M)
+    assert len(rows) == 5
+    speed = section.split("(docs/benchmarks.md)")[1]
+    for text, path in [*rows, (speed, "docs/benchmarks.md")]:
+        page = (ROOT / path).read_text(encoding="utf-8")
+        numbers = re.findall(r"\d+(?:,\d{3})*(?:\.\d+)?", re.sub(r"`.*?`|[a-z]+\d", "", text))
+        assert len(numbers) > 2, text
+        missing = [each for each in numbers if not re.search(rf"(?<![\d.]){re.escape(each)}", page)]
+        assert missing == [], path
 
 
 def test_the_tables_of_the_math_verdict_are_whole() -> None:
@@ -84,7 +118,8 @@ def test_every_command_and_path_of_the_readme_exists() -> None:
 
 
 def test_the_map_names_every_place_and_no_other() -> None:
-    tree = README.split("## The map")[1].split("```")[1]
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    tree = guide.split("\nThe whole tree:\n")[1].split("```")[1]
     inside = {
         name for line in re.findall(r"^  (\S.*?)   ", tree, re.M) for name in line.split(", ")
     }

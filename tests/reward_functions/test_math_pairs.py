@@ -51,7 +51,7 @@ def test_the_table_holds_as_many_wrong_answers_as_it_should() -> None:
 
 
 GUIDE = Path(__file__).parents[2] / "docs" / "answers.md"
-CONVENTIONS = GUIDE.read_text(encoding="utf-8").partition("\n## What is equal\n")[2]
+CONVENTIONS = GUIDE.read_text(encoding="utf-8").partition("\n## Equality\n")[2]
 MODULES = [module.name for module in iter_modules(package.__path__)]
 STATUSES = {" == ": "equal", " != ": "different", " ?? ": "unparsed"}
 SIGN = re.compile(" == | != | \\?\\? ")

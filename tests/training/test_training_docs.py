@@ -1,4 +1,4 @@
-"""`docs/training.md` and `docs/training-at-scale.md` tell the truth: examples, names, guards."""
+"""The pages on training tell the truth: examples, names, guards."""
 
 import re
 from inspect import BoundArguments, signature
@@ -18,6 +18,7 @@ from infinite_rl.training.runs.config import ENGINES, Dataset, TrainingConfig
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
 SCALE = (ROOT / "docs" / "training-at-scale.md").read_text(encoding="utf-8")
+JOBS = (ROOT / "docs" / "jobs.md").read_text(encoding="utf-8")
 _GUARD = re.compile(r"`(test_\w+\.py)::(test_\w+)` \|$", re.M)
 
 
@@ -27,13 +28,15 @@ def section(page: str, name: str) -> str:
 
 def test_every_pitfall_has_a_test_that_exists() -> None:
     texts = {path.name: path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
-    guards = [*_GUARD.findall(PAGE), *_GUARD.findall(SCALE)]
+    guards = [match for page in (PAGE, SCALE, JOBS) for match in _GUARD.findall(page)]
     missing = {name for file, name in guards if not re.search(rf"^def {name}\(", texts[file], re.M)}
     assert not missing
     for page, name in (
-        (PAGE, "Pitfalls"), (SCALE, "What happens when each part dies"), (SCALE, "Pitfalls")
-    ):  # fmt: skip
+        *((PAGE, "Pitfalls"), (SCALE, "What happens when each part dies"), (SCALE, "Pitfalls")),
+        (JOBS, "Storage"),
+    ):
         table = section(page, name)
+        table = table[table.rindex("|---|---|") :]  # the last one of the section
         rows = re.findall(r"^\| (?!what dies|pitfall|-).*", table, re.M)
         assert len(_GUARD.findall(table)) == len([row for row in rows if row[2] != "-"]) >= 5
 
