@@ -252,20 +252,24 @@ class Split(RowsIn, RowsOut, _Near):
 
     def run(self, emit: Emit) -> int:
         from ..dataset.rows import read, read_some
-        from ..dataset.split import LEFT_OUT, split
+        from ..dataset.split import LEFT_OUT, assign
 
         show_logs()
         self.refuse_existing(self.out, read=[self.source])
         shares = _shares(self.shares)
         files = self._files([*shares])
+        columns = dict[str, None]()
+
+        def rows() -> Iterator[Row]:
+            for row in read_some(self.source):
+                columns.update(dict.fromkeys(row))
+                yield row
+
         with counting("rows placed") as count:
             options = self.pick("columns", "seed", "threshold", "numbers")
             options["keep"] = read(self.keep) if self.keep else ()
-            placed = split(counted(read_some(self.source), count), shares, **options)
-            sides, columns = [], dict[str, None]()
-            for row in placed:
-                sides.append(row["split"])
-                columns.update(dict.fromkeys(row))
+            sides = assign(counted(rows(), count), shares, **options)
+        columns["split"] = None
         self._write(sides, files, list(columns))
         counts, total = Counter(sides), len(sides)
         splits, left_out = {name: counts[name] for name in shares}, counts[LEFT_OUT]
