@@ -29,7 +29,7 @@ import mmap
 import tempfile
 import unicodedata
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -89,6 +89,7 @@ def duplicates(
     numbers: Numbers = "exact",
     loose: bool = False,
     best: str = "",
+    on_compared: Callable[[int], None] = lambda _: None,
 ) -> list[Duplicate]:
     """The rows to remove so that no two of the others are duplicates.
 
@@ -97,7 +98,8 @@ def duplicates(
     are compared instead of the prompt. Near-duplicates have a similarity of at least `threshold`; 1
     removes exact duplicates only. With `loose`, near-duplicates may have other words and answers,
     with `numbers` "ignore" also other numbers. A row takes about 0.1 kB of memory, however long it
-    is, a removed one 0.3 kB more, and up to 9 kB of disk.
+    is, a removed one 0.3 kB more, and up to 9 kB of disk. `on_compared` gets the number of rows
+    that are compared, after all are read.
 
     Raises:
         UsageError: a row has no such column, or no number in `best`.
@@ -111,7 +113,8 @@ def duplicates(
         scores.append(number_of(row, best, f"row {number}") if best else 0.0)
     removed = []
     index = Index(sketches, np.argsort(-np.array(scores), kind="stable"))
-    for at, matches in index:
+    for number, (at, matches) in enumerate(index, 1):
+        on_compared(number)
         if not matches:
             index.add()
             continue

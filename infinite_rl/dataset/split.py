@@ -13,7 +13,7 @@ keep their splits also if the new rows come in another order, or before them.
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -49,11 +49,12 @@ def assign(
     threshold: float = THRESHOLD,
     numbers: Numbers = "exact",
     keep: Iterable[Mapping[str, Any]] = (),
+    on_compared: Callable[[int], None] = lambda _: None,
 ) -> list[str]:
     """The split of each row: a name of `shares`, or "left out".
 
     Another seed gives another split. A row takes about 0.1 kB of memory, however long it is, and up
-    to 9 kB of disk.
+    to 9 kB of disk. `on_compared` gets the number of rows that are compared, after all are read.
 
     Raises:
         UsageError: the shares do not add up to 1, a row has no such column, or one of `keep` has
@@ -76,6 +77,7 @@ def assign(
     counts = dict.fromkeys(shares, 0)
     index = Index(sketches)
     for at, matches in index:
+        on_compared(at + 1)
         if at < kept:
             index.add()
             continue
