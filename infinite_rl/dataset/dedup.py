@@ -62,7 +62,6 @@ _PAIR_FACTOR, _SALT_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xFF51AFD7
 _FACTORS = np.random.default_rng(1).integers(1 << 63, size=64, dtype=np.uint64) * np.uint64(2)
 _FACTORS += np.uint64(1)
 _BLOCK = 1_024  # signatures that are written at once
-_RELEASE = 1 << 16  # signatures after which the pages of the links leave the memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +97,8 @@ def duplicates(
     are compared instead of the prompt. Near-duplicates have a similarity of at least `threshold`; 1
     removes exact duplicates only. With `loose`, near-duplicates may have other words and answers,
     with `numbers` "ignore" also other numbers. A row takes about 0.1 kB of memory, however long it
-    is, a removed one 0.3 kB more, and up to 9 kB of disk. `on_compared` gets the number of rows
-    that are compared, after all are read.
+    is, a removed one 0.3 kB more, and up to 9 kB of disk, 0.2 kB of which are mapped. After all
+    rows are read, `on_compared` gets the number of those that are compared.
 
     Raises:
         UsageError: a row has no such column, or no number in `best`.
@@ -373,8 +372,8 @@ class Bands:
     proposals, those of the first way come first.
 
     All signatures are added, then put in an order and linked: each, in each band, with the one
-    before it that agrees there. Then they are asked one by one. Links are 4 bytes a band, on disk:
-    most signatures share no band and ask for none.
+    before it that agrees there. Then they are asked one by one. Links are 4 bytes a band, in a
+    mapped file: most signatures share no band and ask for none.
     """
 
     def __init__(self, shape: Sequence[tuple[int, int]]) -> None:
@@ -412,17 +411,15 @@ class Bands:
                 self._linked |= before >= 0
                 file.write(before.tobytes())
             file.flush()
-            # Of a mapped file only the pages in use are in memory; no page of it is a hole, so that
-            # a full disk fails above, by an error.
-            self._map = mmap.mmap(file.fileno(), 0)
-        self._before = np.frombuffer(self._map, dtype=np.int32).reshape(self._count, -1)
+            # The system takes the pages of a mapped file back when memory is short. No page is a
+            # hole, so that a full disk is an error above, and no signal later.
+            links = np.frombuffer(mmap.mmap(file.fileno(), 0), dtype=np.int32)
+        self._before = links.reshape(self._count, -1)
 
     def alike(self, position: int, most: int) -> list[int]:
         """The positions of at most `most` signatures before this one that share a band with it and
         were taken, the latest first. It is to be called for each position, in order.
         """
-        if position % _RELEASE == 0 and hasattr(mmap, "MADV_DONTNEED"):
-            self._map.madvise(mmap.MADV_DONTNEED)
         if not self._linked[position]:
             return []
         before = self._before[:, position]

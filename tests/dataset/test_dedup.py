@@ -279,7 +279,6 @@ def test_of_a_crowd_the_latest_come_and_first_those_that_agree_in_more() -> None
     assert proposals([*crowd[:2], both], 1)[-1] == [1]
 
 
-def test_a_crowd_that_was_not_taken_is_passed_over_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_RELEASE", 64)
+def test_a_crowd_that_was_not_taken_is_passed_over_at_once() -> None:
     made = signatures(1) * 3_000  # walked along each time, they would take minutes
     assert proposals(made, 10, {5})[5:] == [[], *([[5]] * 2_994)]
