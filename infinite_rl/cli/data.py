@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from itertools import chain, islice
 from pathlib import Path
@@ -36,6 +37,24 @@ class _Near(Verb):
     columns: Strings = ()
     threshold: Number = 0.6
     numbers: Literal["exact", "ignore"] = "exact"
+
+    @contextmanager
+    def progress(self) -> Iterator[tuple[Callable[[int], None], Callable[[int], None]]]:
+        """Show the rows that are read, then those that are compared; what to call with each."""
+        read = compared = 0
+
+        def on_read(number: int) -> None:
+            nonlocal read
+            read = number
+            count(read)
+
+        def on_compared(number: int) -> None:
+            nonlocal compared
+            compared = number
+            count(read)
+
+        with counting("rows read", lambda: f"compared: {compared}" if compared else "") as count:
+            yield on_read, on_compared
 
 
 class Load(RowsOut):
@@ -151,8 +170,9 @@ class Dedup(RowsIn, RowsOut, _Near):
         show_logs()
         self.refuse_existing(self.out, self.report, read=[self.source])
         options = self.pick("columns", "threshold", "numbers", "loose", "best")
-        with counting("rows compared") as count:
-            removed = duplicates(counted(read_some(self.source), count), **options)
+        with self.progress() as (count, compared):
+            rows = counted(read_some(self.source), count)
+            removed = duplicates(rows, on_compared=compared, **options)
         if self.report:
             write(map(asdict, removed), self.report, [each.name for each in fields(Duplicate)])
         kept = write(without(read(self.source), removed), self.out)
@@ -207,26 +227,36 @@ class Decontaminate(RowsIn, RowsOut):
     def run(self, emit: Emit) -> int:
         from ..dataset.decontaminate import REPORTED, Benchmarks, decontaminate
         from ..dataset.rows import read_some, write
+        from ..dataset.spill import SpillList
 
         show_logs()
         self.refuse_existing(self.out, self.report, read=[self.source])
         names = {name: name for name in self.against}
         sizes = self.pick("n", "short", "common", "share")
         against = Benchmarks(names, self.against_columns, **sizes)
-        leaks: list[Leak] = []
+        leaks, shown, reported = 0, list[str](), SpillList()  # all rows may leak: they go to disk
+
+        def on_leak(leak: Leak) -> None:
+            nonlocal leaks
+            leaks += 1
+            if leaks <= _LEAKS_SHOWN:
+                shown.append(one_line(str(leak)))
+            for row in leak.rows() if self.report else ():
+                reported.add(row)
+
         with counting("rows compared") as count:
             rows = counted(read_some(self.source), count)
-            kept = write(decontaminate(rows, against, self.columns, leaks.append), self.out)
+            kept = write(decontaminate(rows, against, self.columns, on_leak), self.out)
         if self.report:
-            write((row for leak in leaks for row in leak.rows()), self.report, REPORTED)
-        for leak in leaks[:_LEAKS_SHOWN]:
-            print(one_line(str(leak)), file=sys.stderr)
-        if len(leaks) > _LEAKS_SHOWN:
-            print(f"and {len(leaks) - _LEAKS_SHOWN} more rows", file=sys.stderr)
-        total, files = kept + len(leaks), {"out": self.out, "report": self.report}
+            write(reported, self.report, REPORTED)
+        for line in shown:
+            print(line, file=sys.stderr)
+        if leaks > _LEAKS_SHOWN:
+            print(f"and {leaks - _LEAKS_SHOWN} more rows", file=sys.stderr)
+        total, files = kept + leaks, {"out": self.out, "report": self.report}
         emit(
-            {"rows": total, "kept": kept, "leaks": len(leaks), **files},
-            f"rows: {total}, kept: {kept}, sharing with a benchmark: {len(leaks)}",
+            {"rows": total, "kept": kept, "leaks": leaks, **files},
+            f"rows: {total}, kept: {kept}, sharing with a benchmark: {leaks}",
             f"in {self.out}" + (f", what was shared in {self.report}" if self.report else ""),
         )
         return DONE
@@ -252,20 +282,24 @@ class Split(RowsIn, RowsOut, _Near):
 
     def run(self, emit: Emit) -> int:
         from ..dataset.rows import read, read_some
-        from ..dataset.split import LEFT_OUT, split
+        from ..dataset.split import LEFT_OUT, assign
 
         show_logs()
         self.refuse_existing(self.out, read=[self.source])
         shares = _shares(self.shares)
         files = self._files([*shares])
-        with counting("rows placed") as count:
+        columns = dict[str, None]()
+
+        def rows() -> Iterator[Row]:
+            for row in read_some(self.source):
+                columns.update(dict.fromkeys(row))
+                yield row
+
+        with self.progress() as (count, compared):
             options = self.pick("columns", "seed", "threshold", "numbers")
             options["keep"] = read(self.keep) if self.keep else ()
-            placed = split(counted(read_some(self.source), count), shares, **options)
-            sides, columns = [], dict[str, None]()
-            for row in placed:
-                sides.append(row["split"])
-                columns.update(dict.fromkeys(row))
+            sides = assign(counted(rows(), count), shares, on_compared=compared, **options)
+        columns["split"] = None
         self._write(sides, files, list(columns))
         counts, total = Counter(sides), len(sides)
         splits, left_out = {name: counts[name] for name in shares}, counts[LEFT_OUT]

@@ -17,6 +17,7 @@ sum").
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,8 +121,8 @@ class Benchmarks:
                     pieces.append(_grams(words, _PIECE, index))
             if len(self._whole) == before:
                 raise UsageError(f"{name} has no text to compare with that is new")
-        self._grams = {size: _merged(grams, common) for size, grams in by_size.items()}
-        self._pieces = _merged(pieces, common)
+        self._grams = {size: _Table(_merged(grams, common)) for size, grams in by_size.items()}
+        self._pieces = _Table(_merged(pieces, common))
         owners = np.concatenate([grams.owners for grams in self._grams.values()])
         self._sizes = np.bincount(owners, minlength=len(self._texts))
         self._piece_counts = np.bincount(self._pieces.owners, minlength=len(self._texts))
@@ -210,14 +211,29 @@ class _Grams(NamedTuple):
     keys: Hashes
     owners: npt.NDArray[np.uint32]
 
+
+class _Table:
+    """N-grams to look up. Nearly all n-grams of nearly all rows are in no benchmark: a table of the
+    first bits of the keys says so in one step, where a search takes seventeen.
+    """
+
+    def __init__(self, grams: _Grams) -> None:
+        self._keys, self.owners = grams
+        bits = len(self._keys).bit_length() + 4  # one key in 16 or more entries
+        self._shift = np.uint64(64 - bits)
+        self._present = np.zeros(1 << bits, dtype=bool)
+        self._present[self._keys >> self._shift] = True
+
     def positions(self, keys: Hashes) -> dict[int, list[int]]:
         """The positions in `keys` of the n-grams of each text, by its index."""
-        low = np.searchsorted(self.keys, keys, "left")
-        high = np.searchsorted(self.keys, keys, "right")
         positions = defaultdict(list)
-        for at in np.flatnonzero(high > low).tolist():
-            for owner in self.owners[low[at] : high[at]].tolist():
-                positions[owner].append(at)
+        (possible,) = self._present[keys >> self._shift].nonzero()
+        if possible.size:
+            low = self._keys.searchsorted(keys[possible], "left")
+            high = self._keys.searchsorted(keys[possible], "right")
+            for at, *span in zip(possible.tolist(), low.tolist(), high.tolist(), strict=True):
+                for owner in self.owners[slice(*span)].tolist():
+                    positions[owner].append(at)
         return positions
 
 
@@ -249,12 +265,29 @@ def _merged(parts: Sequence[_Grams], common: int) -> _Grams:
 
 
 def _ngrams(hashed: Hashes, size: int) -> Hashes:
-    """The hash of each n-gram: a polynomial of its words' hashes, modulo 2 ** 64."""
-    count = max(0, len(hashed) - size + 1)
-    keys = np.zeros(count, dtype=np.uint64)
-    for at in range(size):
-        keys = keys * _FACTOR + hashed[at : at + count]
-    return keys
+    """The hash of each n-gram: a polynomial of its words' hashes, modulo 2 ** 64.
+
+    An odd factor has an inverse, so each is a difference of two sums of the whole text: a few
+    operations on arrays, whatever the size.
+    """
+    count = len(hashed)
+    if count < size:
+        return np.zeros(0, dtype=np.uint64)
+    powers, inverses = _powers(1 << count.bit_length())
+    sums = np.zeros(count + 1, dtype=np.uint64)
+    np.cumsum(hashed * inverses[:count], out=sums[1:])
+    return (sums[size:] - sums[:-size]) * powers[size - 1 : count]
+
+
+@lru_cache(maxsize=16)  # the lengths of texts, rounded up; those of long ones are made anew
+def _powers(count: int) -> tuple[Hashes, Hashes]:
+    """The powers of the factor from 0, and those of its inverse."""
+    inverse = np.uint64(pow(int(_FACTOR), -1, 2**64))
+    one = np.ones(1, dtype=np.uint64)
+    return tuple(  # type: ignore[return-value]
+        np.multiply.accumulate(np.concatenate([one, np.full(count - 1, factor)]))
+        for factor in (_FACTOR, inverse)
+    )
 
 
 def _longest(at: Sequence[int], size: int) -> tuple[int, int]:

@@ -25,9 +25,11 @@ memory per row is bounded.
 
 from __future__ import annotations
 
+import mmap
+import tempfile
 import unicodedata
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -59,8 +61,7 @@ _CANDIDATES = 100  # compared for one row
 _PAIR_FACTOR, _SALT_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xFF51AFD7ED558CCD)
 _FACTORS = np.random.default_rng(1).integers(1 << 63, size=64, dtype=np.uint64) * np.uint64(2)
 _FACTORS += np.uint64(1)
-_FIRST_SLOTS = 1_024
-_FULL = 2  # rows per slot at which the number of slots doubles
+_BLOCK = 1_024  # signatures that are written at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,7 @@ def duplicates(
     numbers: Numbers = "exact",
     loose: bool = False,
     best: str = "",
+    on_compared: Callable[[int], None] = lambda _: None,
 ) -> list[Duplicate]:
     """The rows to remove so that no two of the others are duplicates.
 
@@ -94,30 +96,31 @@ def duplicates(
     column `best`. Each removed row is a duplicate of the kept row that is named with it. `columns`
     are compared instead of the prompt. Near-duplicates have a similarity of at least `threshold`; 1
     removes exact duplicates only. With `loose`, near-duplicates may have other words and answers,
-    with `numbers` "ignore" also other numbers. A row takes about 1 kB of memory, however long it
-    is, and up to 8 kB of disk.
+    with `numbers` "ignore" also other numbers. A row takes about 0.1 kB of memory, however long it
+    is, a removed one 0.3 kB more, and up to 9 kB of disk, 0.2 kB of which are mapped. After all
+    rows are read, `on_compared` gets the number of those that are compared.
 
     Raises:
         UsageError: a row has no such column, or no number in `best`.
     """
-    index = Index(threshold)
-    sketches, ids = _SketchList(), list[str]()
+    sketches, ids = Sketches(threshold), SpillFile()
     answers, scores = array("Q"), array("d")
     for number, row in enumerate(rows, 1):
         sketches.add(sketch(row, columns, numbers, loose=loose))
-        ids.append(str(row.get("id") or ""))
+        ids.put(str(row.get("id") or "").encode("utf-8", "surrogatepass"))
         answers.append(hash_of(answer_tokens(row)))
         scores.append(number_of(row, best, f"row {number}") if best else 0.0)
     removed = []
-    for row_index in sorted(range(len(sketches)), key=lambda at: -scores[at]):
-        one = sketches[row_index]
-        matches = index.matches(one)
+    index = Index(sketches, np.argsort(-np.array(scores), kind="stable"))
+    for number, (at, matches) in enumerate(index, 1):
+        on_compared(number)
         if not matches:
-            index.add(one, row_index)
+            index.add()
             continue
         of = matches[0]
-        pair = row_index + 1, ids[row_index], of.index + 1, ids[of.index]
-        disputed = answers[row_index] != answers[of.index]
+        id_, of_id = (ids.piece(n).decode("utf-8", "surrogatepass") for n in (at, of.index))
+        disputed = answers[at] != answers[of.index]
+        pair = at + 1, id_, of.index + 1, of_id
         removed.append(Duplicate(*pair, of.similarity, of.exact, disputed))
     return sorted(removed, key=lambda duplicate: duplicate.row)
 
@@ -243,8 +246,8 @@ class Match:
     exact: bool
 
 
-class Index:
-    """Rows by what they ask for. `matches` finds the duplicates among those that were added.
+class Sketches(SpillFile):
+    """Sketches on disk, and their MinHash signatures; in memory only three hashes of each.
 
     A similarity of at least `threshold`, from above 0 to 1, is near; at 1, tokens must agree.
 
@@ -255,70 +258,122 @@ class Index:
     def __init__(self, threshold: float = THRESHOLD) -> None:
         if not 0 < threshold <= 1:
             raise UsageError(f"a threshold is above 0 and at most 1, not {threshold}")
-        self._threshold = threshold
+        super().__init__()
+        self.threshold = threshold
         self._rensa = (
             import_extra("rensa", "near-duplicates need", "data") if threshold < 1 else None
         )
-        self._exact: dict[int, int] = {}
-        self._worked: dict[int, int] = {}
-        self._seen: set[int] = set()
         shape = next(shape for least, shape in _BANDS if threshold >= least)
-        self._bands = Bands([_STRICT_BANDS, shape])
-        self._near, self._indices = _SketchList(), array("Q")  # of the rows in the bands
-        self._recent: tuple[Sketch, Signature] | None = None
+        self.bands = Bands([_STRICT_BANDS, shape])
+        self.exact, self.worked, self.near = array("Q"), array("Q"), array("Q")
 
-    def matches(self, sketch: Sketch) -> list[Match]:
-        """The duplicates, the most similar first; of equally similar ones the earlier."""
-        numbers = []
-        if self._rensa and sketch.shingles.size:
-            numbers = self._bands.alike(self._tags(sketch), _CANDIDATES)
-        near = [
-            Match(self._indices[number], similarity, False)
-            for number in numbers
-            if (similarity := _similarity(sketch, self._near[number])) >= self._threshold
-        ]
-        if self._rensa and (worked := self._worked.get(sketch.worked)) is not None:
-            near = [Match(worked, 1.0, False), *(match for match in near if match.index != worked)]
+    def add(self, sketch: Sketch) -> None:
+        """Append the sketch of a row."""
+        head = np.array([sketch.exact, sketch.order, sketch.moved, sketch.worked], dtype=np.uint64)
+        self.put(head.tobytes() + sketch.shingles.tobytes())
+        near = sketch.exact ^ int(sketch.shingles[0]) if sketch.shingles.size else 0
+        self.exact.append(sketch.exact)
+        self.worked.append(sketch.worked)
+        self.near.append(near)
+        if self._rensa:
+            minhash = self._rensa.RMinHash(_HASHES, seed=1)
+            data = sketch.shingles.astype("<u8").tobytes()
+            minhash.update([data[at : at + 8] for at in range(0, len(data), 8)])
+            self.bands.add(minhash.digest())
+
+    def __getitem__(self, index: int) -> Sketch:
+        values = np.frombuffer(self.piece(index), dtype=np.uint64)
+        exact, order, moved, worked = values[:4].tolist()
+        return Sketch(exact, order, moved, values[4:], worked)
+
+
+class Index:
+    """Rows by what they ask for: an iterator over all of them, in an order, each with its
+    duplicates among the earlier ones that were added. Rows are counted from 0.
+
+    All rows are known before the first is compared. So tables are made by sorting, a column after
+    the other, and kept as flat arrays: about 0.1 kB a row, where dictionaries and hash tables that
+    grow row by row took 0.9 kB.
+    """
+
+    def __init__(self, sketches: Sketches, order: npt.NDArray[np.int_] | None = None) -> None:
+        self._sketches = sketches
+        self._order = np.arange(len(sketches)) if order is None else order
+        self._exact, self._worked = _First(sketches.exact), _First(sketches.worked)
+        self._near = _First(sketches.near)
+        self._bands = sketches.bands if sketches.threshold < 1 else None
+        self._at = -1
+
+    def __iter__(self) -> Iterator[tuple[int, list[Match]]]:
+        """Each row and its duplicates, the most similar first; of equal ones the earlier."""
+        if self._bands and len(self._order):
+            self._bands.link(self._order)
+        for at, row in enumerate(self._order.tolist()):
+            self._at = at
+            yield row, self._matches(row)
+
+    def add(self) -> None:
+        """Let the rows after this one be compared with it."""
+        row = int(self._order[self._at])
+        self._exact.add(row)
+        if self._sketches.worked[row]:
+            self._worked.add(row)
+        # Without words there is nothing to compare, and copies would only crowd the others out.
+        if self._bands and self._sketches.near[row] and self._near.get(row) is None:
+            self._near.add(row)
+            self._bands.take(self._at)
+
+    def _matches(self, row: int) -> list[Match]:
+        near: list[Match] = []
+        if self._bands:
+            alike = self._bands.alike(self._at, _CANDIDATES)
+            if alike and self._sketches.near[row]:
+                near = self._compared(row, self._order[alike].tolist())
+            if (worked := self._worked.get(row)) is not None:
+                near = [Match(worked, 1.0, False), *(one for one in near if one.index != worked)]
         near.sort(key=lambda match: (-match.similarity, match.index))
-        index = self._exact.get(sketch.exact)
+        index = self._exact.get(row)
         if index is None:
             return near
         return [Match(index, 1.0, True), *(match for match in near if match.index != index)]
 
-    def add(self, sketch: Sketch, index: int) -> None:
-        """Add a row under an index of the caller's."""
-        self._exact.setdefault(sketch.exact, index)
-        if sketch.worked:
-            self._worked.setdefault(sketch.worked, index)
-        if not self._rensa or not sketch.shingles.size:
-            return
-        key = sketch.exact ^ int(sketch.shingles[0])
-        if key not in self._seen:  # copies would only crowd the others out
-            self._seen.add(key)
-            self._bands.add(self._tags(sketch))
-            self._near.add(sketch)
-            self._indices.append(index)
+    def _compared(self, row: int, others: list[int]) -> list[Match]:
+        sketch = self._sketches[row]
+        return [
+            Match(other, similarity, False)
+            for other in others
+            if (similarity := _similarity(sketch, self._sketches[other]))
+            >= self._sketches.threshold
+        ]
 
-    def _tags(self, sketch: Sketch) -> Signature:
-        if self._recent and self._recent[0] is sketch:
-            return self._recent[1]
-        assert self._rensa
-        minhash = self._rensa.RMinHash(_HASHES, seed=1)
-        data = sketch.shingles.astype("<u8").tobytes()
-        minhash.update([data[at : at + 8] for at in range(0, len(data), 8)])
-        tags = self._bands.tags(np.array(minhash.digest(), dtype=np.uint32))
-        self._recent = sketch, tags
-        return tags
+
+class _First:
+    """Of the rows with the same key, the one that was added first: 8 bytes a row."""
+
+    def __init__(self, keys: Sequence[int]) -> None:
+        different, groups = np.unique(np.array(keys, dtype=np.uint64), return_inverse=True)
+        self._groups = groups.astype(np.int32)
+        self._rows = np.full(len(different), -1, dtype=np.int32)
+
+    def get(self, row: int) -> int | None:
+        first = int(self._rows[self._groups[row]])
+        return first if first >= 0 else None
+
+    def add(self, row: int) -> None:
+        if self.get(row) is None:
+            self._rows[self._groups[row]] = row
 
 
 class Bands:
-    """MinHash signatures by their bands (LSH), numbered from 0 in the order of addition.
+    """MinHash signatures by their bands (LSH).
 
     Signatures that agree in one band, a few neighbouring hashes, are proposed. `shape` lists one or
     more ways to read a signature, each as (number of bands, hashes per band); if there are too many
-    proposals, those of the first way come first. Flat arrays take 10 to 12 bytes a band, where
-    tables of objects take a hundred: for each band, the last row of each slot, and for each row and
-    band the row before it in its slot.
+    proposals, those of the first way come first.
+
+    All signatures are added, then put in an order and linked: each, in each band, with the one
+    before it that agrees there. Then they are asked one by one. Links are 4 bytes a band, in a
+    mapped file: most signatures share no band and ask for none.
     """
 
     def __init__(self, shape: Sequence[tuple[int, int]]) -> None:
@@ -326,75 +381,79 @@ class Bands:
         self._count = sum(bands for bands, _ in shape)
         ends = np.cumsum([bands for bands, _ in shape])[:-1]
         self._ways = np.split(np.arange(self._count), ends)
-        self._tags, self._before = array("I"), array("i")
-        self._last = np.full((self._count, _FIRST_SLOTS), -1, dtype=np.int32)
+        self._signatures: list[Sequence[int]] = []  # not yet on disk
+        self._tags = SpillFile()  # a piece for each band of each block
 
-    def __len__(self) -> int:
-        return len(self._tags) // self._count
+    def add(self, signature: Sequence[int]) -> None:
+        """Add a signature."""
+        self._signatures.append(signature)
+        if len(self._signatures) == _BLOCK:
+            self._spill()
 
-    def tags(self, signature: Signature) -> Signature:
-        """A hash of each band of a signature: the argument of `add` and `alike`."""
-        by_way = []
-        for way, (bands, size) in enumerate(self._shape):
-            parts = signature[: bands * size].reshape(bands, size).astype(np.uint64)
-            tags = (parts + np.uint64(way + 1)) @ _FACTORS[:size]  # wraps around, as it should
-            by_way.append(((tags ^ (tags >> np.uint64(29))) >> np.uint64(8)).astype(np.uint32))
-        return np.concatenate(by_way)
+    def link(self, order: npt.NDArray[np.int_]) -> None:
+        """Put all signatures in an order, a list of their numbers: their positions count."""
+        self._spill()
+        self._taken, self._linked = np.zeros((2, len(order)), dtype=bool)
+        positions = np.arange(len(order), dtype=np.uint64)
+        with tempfile.TemporaryFile() as file:
+            for band in range(self._count):
+                pieces = range(band, len(self._tags), self._count)
+                tags = np.concatenate(
+                    [np.zeros(0, np.uint32)]
+                    + [np.frombuffer(self._tags.piece(at), np.uint32) for at in pieces]
+                )
+                keys = tags[order].astype(np.uint64) << np.uint64(32) | positions
+                keys.sort()  # one array of numbers: several times as fast as a stable argsort
+                by_tag, sorted_tags = keys.astype(np.uint32), keys >> np.uint64(32)
+                follows = sorted_tags[1:] == sorted_tags[:-1]
+                before = np.full(len(order), -1, dtype=np.int32)
+                before[by_tag[1:][follows]] = by_tag[:-1][follows]
+                self._linked |= before >= 0
+                file.write(before.tobytes())
+            file.flush()
+            # The system takes the pages of a mapped file back when memory is short. No page is a
+            # hole, so that a full disk is an error above, and no signal later.
+            links = np.frombuffer(mmap.mmap(file.fileno(), 0), dtype=np.int32)
+        self._before = links.reshape(self._count, -1)
 
-    def add(self, tags: Signature) -> None:
-        """Add a signature, by its tags, under the next number."""
-        number = len(self)
-        if number >= _FULL * self._last.shape[1]:
-            self._grow()
-        at = np.arange(self._count), tags % self._last.shape[1]
-        self._before.frombytes(self._last[at].tobytes())
-        self._tags.frombytes(tags.tobytes())
-        self._last[at] = number
-
-    def alike(self, tags: Signature, most: int) -> list[int]:
-        """The numbers of at most `most` signatures that share a band, the latest first."""
-        numbers: dict[int, None] = {}
-        all_tags, before = self._tables()
+    def alike(self, position: int, most: int) -> list[int]:
+        """The positions of at most `most` signatures before this one that share a band with it and
+        were taken, the latest first. It is to be called for each position, in order.
+        """
+        if not self._linked[position]:
+            return []
+        before = self._before[:, position]
+        (bands,) = np.nonzero(before >= 0)
+        # Those that were not taken are passed over once: what follows need not walk along them.
+        passed = bands[~self._taken[before[bands]]]
+        before[passed] = self._before[passed, before[passed]]
+        found: dict[int, None] = {}
         for bands in self._ways:
-            rows = self._last[bands, tags[bands] % self._last.shape[1]]
-            while len(numbers) < most:
-                bands, rows = bands[rows >= 0], rows[rows >= 0]
-                if not rows.size:
+            at = before[bands]
+            while len(found) < most:
+                bands, at = bands[at >= 0], at[at >= 0]
+                if not at.size:
                     break
-                same = rows[all_tags[rows, bands] == tags[bands]]
-                numbers.update(dict.fromkeys(sorted(same.tolist(), reverse=True)))
-                rows = before[rows, bands]
-        return list(numbers)[:most]
+                found.update(dict.fromkeys(sorted(at.tolist(), reverse=True)))
+                at = self._before[bands, at]
+        return list(found)[:most]
 
-    def _tables(self) -> tuple[Any, Any]:
-        """The tags and predecessors, a row for each signature and a column for each band."""
-        parts = ((self._tags, np.uint32), (self._before, np.int32))
-        tags, before = (np.frombuffer(*part).reshape(-1, self._count) for part in parts)
-        return tags, before
+    def take(self, position: int) -> None:
+        """Propose the signature at this position to those that follow."""
+        self._taken[position] = True
 
-    def _grow(self) -> None:
-        slots = 2 * self._last.shape[1]
-        self._last = np.full((self._count, slots), -1, dtype=np.int32)
-        all_tags, before = self._tables()
-        for band in range(self._count):  # one by one, for the sake of memory
-            at = all_tags[:, band] % slots
-            order = np.argsort(at, kind="stable")
-            follows = at[order][1:] == at[order][:-1]
-            before[order, band] = np.concatenate([[-1], np.where(follows, order[:-1], -1)])
-            self._last[band, at[order]] = order  # of equal slots, the last one stays
-
-
-class _SketchList(SpillFile):
-    """Sketches on disk."""
-
-    def add(self, sketch: Sketch) -> None:
-        head = np.array([sketch.exact, sketch.order, sketch.moved, sketch.worked], dtype=np.uint64)
-        self.put(head.tobytes() + sketch.shingles.tobytes())
-
-    def __getitem__(self, index: int) -> Sketch:
-        values = np.frombuffer(self.piece(index), dtype=np.uint64)
-        exact, order, moved, worked = values[:4].tolist()
-        return Sketch(exact, order, moved, values[4:], worked)
+    def _spill(self) -> None:
+        """Write the tags of the signatures, a hash of each band, to disk."""
+        signatures = np.array(self._signatures, dtype=np.uint64)
+        self._signatures.clear()
+        if not len(signatures):
+            return
+        for way, (bands, size) in enumerate(self._shape):
+            parts = signatures[:, : bands * size].reshape(-1, bands, size)
+            tags = (parts + np.uint64(way + 1)) @ _FACTORS[:size]  # wraps around, as it should
+            tags = ((tags ^ (tags >> np.uint64(29))) >> np.uint64(8)).astype(np.uint32)
+            for band in range(bands):
+                self._tags.put(tags[:, band].tobytes())
 
 
 def _similarity(one: Sketch, other: Sketch) -> float:

@@ -144,9 +144,9 @@ def test_the_files_of_a_run_may_be_made_beside_it_in_its_folder(here: Here) -> N
 
 SHOWN = {
     "score rows.jsonl -o OUT.jsonl": "completions judged: 3",
-    "data dedup rows.jsonl -o OUT2.jsonl": "rows compared: 3",
+    "data dedup rows.jsonl -o OUT2.jsonl": "rows read: 3, compared: 3",
     "data decontaminate rows.jsonl --against rows.jsonl -o OUT3.jsonl": "rows compared: 3",
-    "data split rows.jsonl -o OUT4": "rows placed: 3",
+    "data split rows.jsonl -o OUT4": "rows read: 3, compared: 3",
     "export rows.jsonl --to trl -o OUT5": "rows exported: 3",
     "report rows.jsonl -o OUT.html": "rows read: 3",
     "data pairs rows.jsonl -o OUT6.jsonl": "pairs made: 1",

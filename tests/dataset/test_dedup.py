@@ -1,7 +1,7 @@
 """Of rows that ask for the same one is kept; other tasks of the same template all are."""
 
-import random
 import tracemalloc
+from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
@@ -137,16 +137,28 @@ def test_a_long_text_takes_bounded_memory_and_is_still_found() -> None:
     assert removed(long, long.replace("ana", "other"), "x" * 1_000_000, "x " * 300_000) == [2]
 
 
-def test_a_row_takes_about_a_kilobyte_of_memory() -> None:
-    index = module.Index()
-    said = ["".join(pair) for pair in product(*HALVES)]
-    chance = random.Random(3)
-    index.add(module.sketch(row("warm up")), 0)
+def peak(count: int) -> int:
+    """The most memory that the comparison of so many unlike rows takes, in bytes."""
+    chance = np.random.default_rng(3)
     tracemalloc.start()
-    for at in range(1, 501):
-        index.add(module.sketch(row(" ".join(chance.choices(said, k=60)))), at)
-    assert tracemalloc.get_traced_memory()[0] / 500 < 1_200
+    sketches = module.Sketches()
+    for number in range(1, count + 1):
+        shingles = chance.integers(1 << 63, size=60, dtype=np.uint64)
+        sketches.add(module.Sketch(number, number, 0, np.unique(shingles), number))
+    index = module.Index(sketches)
+    for _ in index:
+        index.add()
+    most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
+    return most
+
+
+def test_a_row_takes_about_a_tenth_of_a_kilobyte_of_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_BLOCK", 64)
+    _, few, many = (peak(blocks * module._BLOCK) for blocks in (1, 2, 10))  # the first warms up
+    assert (many - few) / (8 * module._BLOCK) < 130
 
 
 def test_a_crowd_of_one_template_is_not_compared_in_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,12 +178,15 @@ def test_a_crowd_of_one_template_is_not_compared_in_pairs(monkeypatch: pytest.Mo
 
 
 def test_copies_do_not_crowd_out_another_row_that_is_near() -> None:
-    index = module.Index()
-    for at in range(module._CANDIDATES + 50):
-        index.add(module.sketch(row(PENS)), at)
-    index.add(module.sketch(row(PENS.replace("Tom", "Aisha"))), 999)
-    found = index.matches(module.sketch(row(PENS.replace("Tom", "Ben"))))
-    assert [match.index for match in found] == [0, 999]
+    many = module._CANDIDATES + 50
+    sketches = module.Sketches()
+    for name in [*["Tom"] * many, "Aisha", "Ben"]:
+        sketches.add(module.sketch(row(PENS.replace("Tom", name))))
+    index = module.Index(sketches)
+    for number, matches in index:
+        index.add()
+        if number > many:
+            assert [match.index for match in matches] == [0, many]
 
 
 def test_different_tasks_of_the_procedural_families_are_all_kept() -> None:
@@ -193,42 +208,77 @@ def signatures(count: int) -> list[Signature]:
     return list(made)
 
 
-def filled(made: list[Signature]) -> Bands:
+def proposals(
+    made: list[Signature], most: int, taken: Iterable[int] | None = None
+) -> list[list[int]]:
+    """What is proposed to each signature, of those that were taken, by default all."""
     bands = Bands(SHAPE)
     for signature in made:
-        bands.add(bands.tags(signature))
-    return bands
+        bands.add(signature.tolist())
+    bands.link(np.arange(len(made)))
+    found = []
+    for position in range(len(made)):
+        found.append(bands.alike(position, most))
+        if taken is None or position in taken:
+            bands.take(position)
+    return found
 
 
-def test_every_signature_is_found_by_each_of_its_bands_while_the_table_grows() -> None:
+def test_every_signature_is_found_by_each_of_its_bands() -> None:
     made = signatures(5_000)
-    bands = filled(made)
-    assert len(bands) == 5_000
-    for number in range(0, 5_000, 97):
-        for start in range(0, 16, 4):
-            other = made[0] + np.uint32(1)
-            other[start : start + 4] = made[number][start : start + 4]
-            assert bands.alike(bands.tags(other), 10) == [number]
+    numbers = range(0, 5_000, 97)
+    others = [made[0] + np.uint32(1) for _ in numbers for _ in range(4)]
+    for at, other in enumerate(others):
+        start = 4 * (at % 4)
+        other[start : start + 4] = made[numbers[at // 4]][start : start + 4]
+    found = proposals([*made, *others], 10, range(5_000))[5_000:]
+    assert found == [[number] for number in numbers for _ in range(4)]
 
 
 def test_nothing_is_found_that_shares_no_band() -> None:
     *made, other = signatures(3_000)
-    bands = filled(made)
-    assert bands.alike(bands.tags(other), 10) == []
     shifted = np.roll(made[7], 4)  # the same hashes in other bands
-    assert bands.alike(bands.tags(shifted), 10) == []
+    assert not any(proposals([*made, other, shifted], 10))
+
+
+def test_exactly_the_earlier_signatures_that_share_a_band_and_were_taken_are_found() -> None:
+    chance = np.random.default_rng(6)
+    made = list(chance.integers(3, size=(2_500, 16), dtype=np.uint32))
+    taken = {int(at) for at in np.flatnonzero(chance.random(len(made)) < 0.5)}
+    keys = np.array([np.split(one, 4) for one in made]) @ np.array([27, 9, 3, 1])
+    found = proposals(made, len(made), taken)
+    for position in range(0, len(made), 50):
+        near = np.flatnonzero((keys[:position] == keys[position]).any(axis=1))
+        assert sorted(found[position]) == [at for at in near.tolist() if at in taken]
+
+
+def test_rows_are_compared_in_the_order_that_is_given() -> None:
+    made = signatures(1)
+    bands = Bands(SHAPE)
+    for signature in (made[0], made[0] + np.uint32(1), made[0]):
+        bands.add(signature.tolist())
+    bands.link(np.array([2, 1, 0]))
+    found = []
+    for position in range(3):
+        found.append(bands.alike(position, 9))
+        bands.take(position)
+    assert found == [[], [], [0]]
 
 
 def test_of_a_crowd_the_latest_come_and_first_those_that_agree_in_more() -> None:
     crowd = signatures(2_000)
     for signature in crowd:
         signature[12:] = 1
-    bands = filled(crowd)
     other = signatures(2_001)[-1]
     other[12:] = 1
-    assert bands.alike(bands.tags(other), 3) == [1_999, 1_998, 1_997]
+    assert proposals([*crowd, other], 3)[-1] == [1_999, 1_998, 1_997]
     other[:8] = crowd[4][:8]
-    assert bands.alike(bands.tags(other), 3)[0] == 4
+    assert proposals([*crowd, other], 3)[-1][0] == 4
     both = np.concatenate([crowd[0][:8], crowd[1][8:]])
-    few = filled(crowd[:2])
-    assert (few.alike(few.tags(both), 2), few.alike(few.tags(both), 1)) == ([1, 0], [1])
+    assert proposals([*crowd[:2], both], 2)[-1] == [1, 0]
+    assert proposals([*crowd[:2], both], 1)[-1] == [1]
+
+
+def test_a_crowd_that_was_not_taken_is_passed_over_at_once() -> None:
+    made = signatures(1) * 3_000  # walked along each time, they would take minutes
+    assert proposals(made, 10, {5})[5:] == [[], *([[5]] * 2_994)]

@@ -133,41 +133,83 @@ def test_it_really_runs_on_a_model_and_a_task_of_this_machine(
         harness.run_harness(config(model=str(model), out=str(tmp_path / "b")))
 
 
-@pytest.mark.slow
-def test_lm_evals_own_gsm8k_runs_by_its_recipe_on_local_files(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The task is lm_eval's, with its prompts, filters and metrics; its rows are on this disk."""
-    lm_eval = pytest.importorskip("lm_eval")
-    pytest.importorskip("torch")
+STRICT = {"exact_match,strict-match", "exact_match,flexible-extract"}
+RECIPES = {
+    "gsm8k_0shot": ("gsm8k", 0, STRICT),
+    "gsm8k_4shot": ("gsm8k", 4, STRICT),
+    "gsm8k_8shot": ("gsm8k", 8, STRICT),
+    "math_4shot": ("math500", 4, {"exact_match"}),
+    "ifeval_0shot": (
+        *("ifeval", 0),
+        {f"{level}_level_{how}_acc" for level in ("prompt", "inst") for how in ("strict", "loose")},
+    ),
+    "mbpp_3shot": ("mbpp", 3, {"pass_at_1"}),
+    "humaneval_0shot": ("humaneval", 0, {"pass@1,create_test"}),
+}
+NEEDS = {"ifeval": ("immutabledict", "langdetect", "nltk"), "math500": ("sympy",)}
+
+
+def local_tasks(tasks: list[str], folder: Path, files: dict[str, str]) -> list[str]:
+    """lm_eval's own tasks, prompts, filters and metrics, over rows of this disk; their names."""
     import yaml
 
+    published = Path(pytest.importorskip("lm_eval").__file__).parent / "tasks"
+    names = []
+    for task in tasks:
+        (path,) = published.glob(f"*/{task}.yaml")
+        whole = yaml.safe_load(re.sub("!function", "", path.read_text(encoding="utf-8")))
+        if "group" in whole:
+            parts = local_tasks(whole["task"], folder, files)
+            changes = {"group": f"{task}_local", "task": parts}
+        else:
+            changes = {"task": f"{task}_local", "dataset_path": "json", "dataset_name": None}
+            changes["dataset_kwargs"] = {"data_files": files}
+        text = yaml.safe_dump({"include": str(path), **changes})
+        (folder / f"{task}_local.yaml").write_text(text)
+        names.append(f"{task}_local")
+    return names
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_lm_evals_own_tasks_run_by_their_recipes_on_local_files(
+    recipe: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of programs the metric is in `code_eval`: lm_eval's is a script on the hub."""
+    benchmark, shots, metrics = RECIPES[recipe]
+    for module in ("torch", *NEEDS.get(benchmark, ())):
+        pytest.importorskip(module)
     from infinite_rl.training.runs.tiny import ITEMS, make_items, make_tiny
 
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.chdir(Path(__file__).parent)  # where lm_eval finds code_eval
     make_tiny(tmp_path / "model", steps=0)
-    files = {"test": str(tmp_path / "model" / ITEMS / "gsm8k.jsonl")}
-    files["train"] = str(tmp_path / "train.jsonl")
-    rows.write(make_items("gsm8k", 20, test=False, seed=1), tmp_path / "train.jsonl")
-    published = Path(lm_eval.__file__).parent / "tasks" / "gsm8k" / "gsm8k.yaml"
-    task = yaml.safe_load(published.read_text(encoding="utf-8"))
-    del task["dataset_name"]
-    local = {"task": "gsm8k_local", "dataset_path": "json", "dataset_kwargs": {"data_files": files}}
+    items = str(tmp_path / "model" / ITEMS / f"{benchmark}.jsonl")
+    files = {"test": items, "train": items}
+    if shots:
+        files["train"] = str(tmp_path / "train.jsonl")
+        name = "math" if benchmark == "math500" else benchmark
+        rows.write(make_items(name, 20, test=False, seed=1), tmp_path / "train.jsonl")
+    if benchmark == "mbpp":  # the recipe's is the full set, where the column has another name
+        full = [{**row, "text": row["prompt"]} for row in rows.read(items)]
+        files["test"] = str(tmp_path / "test.jsonl")
+        rows.write(full, files["test"])
     (tmp_path / "tasks").mkdir()
-    (tmp_path / "tasks" / "gsm8k_local.yaml").write_text(yaml.safe_dump({**task, **local}))
-    words = ["evaluate", str(CONFIGS[0].with_name("lm_eval_gsm8k_4shot.yaml"))]
-    words += ["--model", str(tmp_path / "model"), "--backend", "transformers"]
-    words += ["--dtype", "float32", "--device", "cpu", "--tasks", "gsm8k_local"]
+    path = CONFIGS[0].with_name(f"lm_eval_{recipe}.yaml")
+    tasks = list(EvaluationConfig.read(path, {"out": "out"}).tasks)
+    (task,) = local_tasks(tasks, tmp_path / "tasks", files)
+    words = ["evaluate", str(path), "--model", str(tmp_path / "model"), "--backend", "transformers"]
+    words += ["--dtype", "float32", "--device", "cpu", "--tasks", task]
     words += ["--include_path", str(tmp_path / "tasks"), "--limit", "4", "--max_new_tokens", "8"]
     assert cli.main([*words, "--max_model_len", "0", "-o", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr().out
-    lines = [line for line in harness.read_lines(tmp_path / "out") if line.task == "gsm8k_local"]
-    assert {line.metric for line in lines} == {
-        "exact_match,strict-match", "exact_match,flexible-extract"
-    }  # fmt: skip
-    assert {(line.items, line.few_shot, line.max_tokens) for line in lines} == {(4, 4, 8)}
-    assert "--num_fewshot 4" in shown
+    lines = [line for line in harness.read_lines(tmp_path / "out") if line.task == task]
+    assert {line.metric for line in lines} == metrics
+    count = 4 * (7 if benchmark == "math500" else 1)  # of each subject
+    assert {(line.items, line.few_shot, line.max_tokens) for line in lines} == {(count, shots, 8)}
+    assert f"--num_fewshot {shots}" in shown
 
 
 def test_a_wrong_tokenizer_shows_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
