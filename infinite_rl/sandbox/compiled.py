@@ -336,7 +336,7 @@ def private_folder() -> Path | None:
 def _readable_folder() -> Path | None:
     """Return a folder that only this user and root can write to, or None: also one in an image."""
     try:
-        folder = cache_folder()
+        folder = cache_folder().resolve()  # systemd gives services a link to theirs
         fit = _is_private(folder) and os.access(folder, os.R_OK | os.X_OK)
     except (OSError, RuntimeError) as error:  # RuntimeError: no home directory
         _say_no_cache(str(error))
