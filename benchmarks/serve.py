@@ -1,12 +1,14 @@
 """The server under load, with hostile requests, kills and slow readers, and its latency.
 
-    python -m benchmarks.serve [--seconds 300] [--latency_seconds 20] [--connections 32]
+    python -m benchmarks.serve [--requests 1000000] [--seconds 300] [--latency_seconds 20]
 
-Soak: clients on loopback send single completions and small batches whose verdicts are known. One
-request in twenty is hostile: a malformed or huge body, a wrong token, an endless or greedy program,
-a client that leaves. Meanwhile workers are killed and stopped, sockets send heads byte by byte, and
-readers take no answer. Counted: requests without an answer in time (hangs), verdicts that are not
-the known one (a right answer that failed is a failure as a zero), completions without a verdict.
+Soak: client processes (`serve_clients.py`) on loopback send single completions and small batches
+whose verdicts are known. One request in twenty is hostile: a malformed or huge body, a wrong token,
+an endless or greedy program, a client that leaves. Meanwhile workers are killed and stopped, a
+client process is killed, sockets send heads byte by byte, and readers take no answer. Counted:
+requests without an answer in time (hangs), verdicts that are not the known one (a right answer that
+failed is a failure as a zero), completions without a verdict. It ends after so many requests or
+seconds, or at SIGINT, and prints a line each minute on standard error.
 
 Latency: requests of one completion arrive at random at 80 % of the highest rate, at the server and
 at the same queue and workers in this process without HTTP, in turns. The times are from the moment
@@ -34,10 +36,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 
+from benchmarks.serve_clients import HANG_S, UNREADABLE, Case, maths, programs, score_body
 from benchmarks.table import machine
 from infinite_rl.reward_functions import REWARDS
 from infinite_rl.serve.config import ServeConfig
@@ -45,55 +47,24 @@ from infinite_rl.serve.dispatcher import Dispatcher
 from infinite_rl.serve.judging import work
 from infinite_rl.serve.protocols import PROTOCOLS, Context, kind_of
 
-_DEADLINE_S, _HANG_S = 15.0, 30.0
+_DEADLINE_S = HANG_S / 2
 _WORKERS = os.cpu_count() or 1
 _REWARDS = ("math", "gsm8k", "coding")
-_SHARE_HOSTILE = 0.05
+_CLIENTS = 2  # processes
 _KILL_S = 15.0  # between two kills
+_WATCH_S, _MINUTE = 2.0, 30  # seconds between two looks at the memory, looks between two lines
 _ROUNDS = 3
 
-Case = tuple[dict[str, str], str, str]  # a row, a completion, the status that is known
-
-
-def cases() -> Iterator[Case]:
-    """Completions with known verdicts: mathematics, programs, and golds that cannot be read."""
-    for number in range(50):
-        gold = {"type": "math", "answer": rf"\frac{{{number}}}{{7}}"}
-        yield gold, rf"So <answer>\frac{{{3 * number}}}{{21}}</answer>", "passed"
-        yield gold, rf"So <answer>\frac{{{number + 1}}}{{7}}</answer>", "failed"
-        yield {"type": "gsm8k", "answer": f"#### {number}"}, f"The answer is {number}.", "passed"
-        tests = json.dumps({"tests": [f"assert f({number}) == {number * number}"]})
-        row = {"type": "coding", "language": "python", "answer": tests}
-        for power, status in ((2, "passed"), (3, "passed" if number < 2 else "failed")):
-            program = f"def f(x):\n    return x ** {power}"
-            yield row, f"<answer>\n```python\n{program}\n```\n</answer>", status
-    yield {"type": "math", "answer": ""}, "<answer>7</answer>", "unscored"
-
-
-CASES = list(cases())
-SINGLE = [case for case in CASES if case[2] != "unscored"]
-_ROW = {"type": "coding", "language": "python", "answer": '{"tests": ["assert f(1) == 1"]}'}
-PROGRAMS = (
-    "while True:\n    pass",
-    "x = [0] * 10**9",
-    "def f(x):\n    return f(x)\nf(1)",
-    "print('x' * 10**9)",
-)
+CASES = [case for number in range(50) for kind in (maths, programs) for case in kind(number)]
 
 
 def check_cases() -> None:
     """Judge each case here. Raises SystemExit if a verdict is not the known one."""
     context = Context(ServeConfig(), REWARDS)
-    for row, text, status in CASES:
+    for row, text, status in (*CASES, UNREADABLE):
         (job,) = PROTOCOLS["/score"].jobs({"rows": [row], "completions": [text]}, context)
         if (score := work(job))["status"] != status:
             raise SystemExit(f"{text!r} of {row} is {score}, not {status}")
-
-
-def score_body(chosen: Sequence[Case]) -> bytes:
-    """A request to /score."""
-    rows, completions = [each[0] for each in chosen], [each[1] for each in chosen]
-    return json.dumps({"rows": rows, "completions": completions}).encode()
 
 
 @dataclass
@@ -103,15 +74,7 @@ class Running:
     url: str
     token: str
     pid: int
-    requests: int = 0
-    hangs: int = 0
-    completions: int = 0
-    false_zeros: int = 0
-    false_passes: int = 0
-    without_verdict: int = 0
-    codes: Counter[str] = field(default_factory=Counter)
-    reasons: Counter[str] = field(default_factory=Counter)
-    deeds: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
     memory: list[tuple[float, int, int]] = field(default_factory=list)
 
     @property
@@ -141,7 +104,7 @@ def serving(*flags: str) -> Iterator[Running]:
             time.sleep(3)
             yield running
             process.send_signal(signal.SIGTERM)
-            running.deeds[f"exit code {process.wait(60)} after SIGTERM"] += 1
+            running.counts[f"exit code {process.wait(60)} after SIGTERM"] += 1
         finally:
             process.kill()
 
@@ -167,102 +130,79 @@ def resident_mib(*pids: int) -> int:
 # --- soak ----------------------------------------------------------------------------------------
 
 
-async def soak(running: Running, seconds: float, connections: int) -> None:
-    """Load the server for some time, with all that is hostile to it."""
-    end = time.monotonic() + seconds
-    timeout = aiohttp.ClientTimeout(total=_HANG_S)
-    connector = aiohttp.TCPConnector(limit=0)
-    async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
-        await asyncio.gather(
-            *(client(running, session, end, number) for number in range(connections)),
-            *(slow_head(running, end) for _ in range(10)),
-            *(slow_reader(running, end) for _ in range(5)),
-            killer(running, end),
-            memory(running, end, seconds),
-        )
+async def soak(running: Running, requests: int, seconds: float, connections: int) -> float:
+    """Load the server with all that is hostile to it; the seconds that it took."""
+    started, stop = time.monotonic(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, stop.set)
+    loop.call_later(seconds, stop.set)
+    processes = [
+        await clients(running, -(-requests // _CLIENTS), -(-connections // _CLIENTS), str(number))
+        for number in range(_CLIENTS)
+    ]
+    others = [
+        *(slow_head(running) for _ in range(10)),
+        *(slow_reader(running) for _ in range(5)),
+        *(killer(running), killed_clients(running), watch(running, started)),
+    ]
+    beside = [asyncio.create_task(each) for each in others]
+    ends = [asyncio.create_task(read_counts(running, each)) for each in processes]
+    all_sent = asyncio.gather(*ends)
+    all_sent.add_done_callback(lambda _: stop.set())
+    await stop.wait()
+    taken = time.monotonic() - started
+    for process in processes:
+        with suppress(ProcessLookupError):
+            process.kill()
+    for task in beside:
+        task.cancel()
+    for result in await asyncio.gather(*ends, *beside, return_exceptions=True):
+        if isinstance(result, Exception):
+            raise result
+    return taken
 
 
-async def client(running: Running, session: aiohttp.ClientSession, end: float, number: int) -> None:
-    """Send requests one after the other; of those that the server refuses for now, others."""
-    rng = random.Random(number)
-    headers = {**running.headers, "X-Client": f"client {number}"}
-    while time.monotonic() < end:
-        running.requests += 1
+async def clients(
+    running: Running, requests: int, connections: int, seed: str
+) -> asyncio.subprocess.Process:
+    """Start a process of clients."""
+    host, port = running.address
+    orders = {"host": host, "port": port, "token": running.token}
+    orders |= {"connections": connections, "left": requests, "seed": seed}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "benchmarks.serve_clients"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdin
+    process.stdin.write(json.dumps(orders).encode())
+    process.stdin.close()
+    return process
+
+
+async def read_counts(running: Running, process: asyncio.subprocess.Process) -> None:
+    """Add what a process of clients counts until its end."""
+    assert process.stdout
+    async for line in process.stdout:
+        running.counts.update(json.loads(line))
+    await process.wait()
+
+
+async def killed_clients(running: Running) -> None:
+    """Start further clients, and kill them with all their connections; their counts are lost."""
+    for number in itertools.count():
+        process = await clients(running, 10**6, 8, f"killed {number}")
         try:
-            if rng.random() < _SHARE_HOSTILE:
-                await hostile(running, session, rng, headers)
-                continue
-            chosen = rng.choices(CASES, k=rng.choice((1, 1, 1, 2, 4, 16)))
-            async with session.post(
-                f"{running.url}/score", data=score_body(chosen), headers=headers
-            ) as reply:
-                answer = await reply.json()
-            running.codes[str(reply.status)] += 1
-            if reply.status in (429, 503):
-                running.requests -= 1  # it is sent again, as another
-                await asyncio.sleep(float(reply.headers["Retry-After"]))
-            elif reply.status == 200:
-                count_verdicts(running, chosen, answer["scores"])
-        except asyncio.TimeoutError:
-            running.hangs += 1
-        except aiohttp.ClientError as error:
-            running.codes[type(error).__name__] += 1
+            await asyncio.sleep(_KILL_S)
+        finally:
+            process.kill()
+            await process.wait()
+        running.counts["client processes killed"] += 1
 
 
-def count_verdicts(running: Running, chosen: Sequence[Case], scores: Sequence[Any]) -> None:
-    """Compare verdicts with the known ones."""
-    for (_, _, expected), score in zip(chosen, scores, strict=True):
-        running.completions += 1
-        status = score["status"]
-        if status == "unscored":
-            assert score["correctness_score"] is None
-        if status == expected:
-            continue
-        running.false_zeros += status == "failed"
-        running.false_passes += status == "passed"
-        if status == "unscored":
-            running.without_verdict += 1
-            running.reasons[score["error_msg"].partition(": ")[2][:60]] += 1
-
-
-async def hostile(
-    running: Running, session: aiohttp.ClientSession, rng: random.Random, headers: dict[str, str]
-) -> None:
-    """Send one hostile request."""
-    kind = rng.choice(("garbage", "deep", "huge", "token", "program", "leave", "odd"))
-    running.deeds[f"hostile: {kind}"] += 1
-    url, data = f"{running.url}/score", b'{"rows": ['
-    if kind == "deep":
-        data = b"[" * 100_000
-    elif kind == "huge":
-        data = b"x" * 3_000_000
-    elif kind == "token":
-        headers = {**headers, "Authorization": "Bearer of bad news"}
-    elif kind == "odd":
-        texts = ("\ud800<answer>", f"<answer>{'9' * 4000}</answer>", "<answer>9^9^9^9^9</answer>")
-        data = score_body([({"type": "math", "answer": "\ud800"}, text, "") for text in texts])
-    elif kind == "program":
-        data = score_body([(_ROW, f"<answer>\n{rng.choice(PROGRAMS)}\n</answer>", "failed")])
-    elif kind == "leave":
-        reader, writer = await asyncio.open_connection(*running.address)
-        body = score_body(rng.choices(CASES, k=64))
-        lines = [f"{name}: {value}" for name, value in headers.items()]
-        head = ["POST /score HTTP/1.1", "Host: x", *lines, f"Content-Length: {len(body)}"]
-        writer.write("\r\n".join([*head, "", ""]).encode() + body)
-        await asyncio.sleep(rng.random() * 0.01)
-        writer.transport.abort()
-        return
-    async with session.post(url, data=data, headers=headers) as reply:
-        answer = await reply.read()
-    running.codes[str(reply.status)] += 1
-    if kind == "program" and reply.status == 200:
-        (score,) = json.loads(answer)["scores"]
-        running.false_passes += score["status"] == "passed"
-
-
-async def slow_head(running: Running, end: float) -> None:
+async def slow_head(running: Running) -> None:
     """Send the head of a request byte by byte, again and again."""
-    while time.monotonic() < end:
+    while True:
         with suppress(OSError):
             _, writer = await asyncio.open_connection(*running.address)
             with suppress(OSError):
@@ -270,48 +210,54 @@ async def slow_head(running: Running, end: float) -> None:
                     writer.write(bytes([byte]))
                     await writer.drain()
                     await asyncio.sleep(1)
-                    if writer.is_closing() or time.monotonic() > end:
+                    if writer.is_closing():
                         break
-            running.deeds["slow heads"] += 1
+            running.counts["slow heads"] += 1
             writer.transport.abort()
 
 
-async def slow_reader(running: Running, end: float) -> None:
+async def slow_reader(running: Running) -> None:
     """Ask for long answers and take none."""
     body = json.dumps({"code": "print('x' * 900_000)", "language": "python"}).encode()
     lines = "".join(f"{name}: {value}\r\n" for name, value in running.headers.items())
     head = f"POST /run_code HTTP/1.1\r\nHost: x\r\n{lines}Content-Length: {len(body)}\r\n\r\n"
-    while time.monotonic() < end:
+    while True:
         each = socket.socket()
         each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         with each, suppress(OSError):
             each.connect(running.address)
             each.sendall(head.encode() + body)
-            running.deeds["slow readers"] += 1
+            running.counts["slow readers"] += 1
             await asyncio.sleep(5)
 
 
-async def killer(running: Running, end: float) -> None:
+async def killer(running: Running) -> None:
     """Kill a worker now and then, and stop every tenth instead."""
     rng = random.Random(0)
     for number in itertools.count(1):
         await asyncio.sleep(_KILL_S)
-        if time.monotonic() > end:
-            return
         if pids := workers(running.pid):
             stop = number % 10 == 0
-            running.deeds["workers stopped" if stop else "workers killed"] += 1
+            running.counts["workers stopped" if stop else "workers killed"] += 1
             with suppress(OSError):
                 os.kill(rng.choice(pids), signal.SIGSTOP if stop else signal.SIGKILL)
 
 
-async def memory(running: Running, end: float, seconds: float) -> None:
-    """Note the memory of the server and of its workers."""
-    while (now := time.monotonic()) < end:
+async def watch(running: Running, started: float) -> None:
+    """Note the memory of the server and of its workers, and say each minute how far it is."""
+    for number in itertools.count(1):
         pids = workers(running.pid)
-        times = (seconds - (end - now), resident_mib(running.pid), resident_mib(*pids))
-        running.memory.append(times)
-        await asyncio.sleep(2)
+        at = time.monotonic() - started
+        running.memory.append((at, resident_mib(running.pid), resident_mib(*pids)))
+        if number % _MINUTE == 0:
+            counts = running.counts
+            shown = (
+                f"{at:.0f} s: {counts['requests']:,} requests, {counts['hangs']} hangs, "
+                f"{counts['failures as zeros']} failures as zeros, {counts['unscored']} unscored, "
+                f"{running.memory[-1][1]} and {running.memory[-1][2]} MiB"
+            )
+            print(shown, file=sys.stderr, flush=True)
+        await asyncio.sleep(_WATCH_S)
 
 
 # --- latency -------------------------------------------------------------------------------------
@@ -370,7 +316,7 @@ async def highest_rate(ask: Ask, seconds: float, at_once: int = 16) -> float:
     async def loop() -> None:
         nonlocal count
         while time.monotonic() < end:
-            await ask(rng.choice(SINGLE))
+            await ask(rng.choice(CASES))
             count += 1
 
     await asyncio.gather(*(loop() for _ in range(at_once)))
@@ -383,7 +329,7 @@ async def latencies(ask: Ask, rate: float, seconds: float) -> list[float]:
     started = arrival = time.monotonic()
 
     async def one(arrived: float) -> None:
-        await ask(rng.choice(SINGLE))
+        await ask(rng.choice(CASES))
         times.append(time.monotonic() - arrived)
 
     while arrival < started + seconds:
@@ -425,15 +371,20 @@ async def compared(running: Running, seconds: float) -> list[str]:
 
 def page(running: Running, seconds: float, table: Sequence[str]) -> str:
     """Everything that was measured, in Markdown."""
-    counts = {
-        "seconds": f"{seconds:.0f}",
-        "requests answered or broken off": f"{running.requests:,}",
-        "hangs": f"{running.hangs:,}",
-        "completions with a known verdict": f"{running.completions:,}",
-        "right ones that failed (a failure as a zero)": f"{running.false_zeros:,}",
-        "wrong ones that passed": f"{running.false_passes:,}",
-        "unscored though judgeable": f"{running.without_verdict:,}",
+    counts = running.counts
+    named = {
+        "requests": "requests answered or broken off",
+        "hangs": "hangs",
+        "completions": "completions with a known verdict",
+        "failures as zeros": "right ones that failed (a failure as a zero)",
+        "wrong ones that passed": "wrong ones that passed",
+        "numbers without a verdict": "unscored ones with a number",
+        "unscored": "unscored though judgeable",
+        "refused though in order": "refused though in order",
     }
+    shown = {"seconds": round(seconds), "requests a second": round(counts["requests"] / seconds)}
+    shown |= {name: counts[key] for key, name in named.items()}
+    shown |= {key: counts[key] for key in sorted(counts) if key not in named}
     marks = [running.memory[len(running.memory) * n // 5] for n in range(5)] + running.memory[-1:]
     highest = max(each[1] for each in running.memory), max(each[2] for each in running.memory)
     return "\n".join(
@@ -442,10 +393,7 @@ def page(running: Running, seconds: float, table: Sequence[str]) -> str:
             "",
             "| soak | |",
             "|---|---:|",
-            *(f"| {name} | {value} |" for name, value in counts.items()),
-            *(f"| HTTP {name} | {count:,} |" for name, count in sorted(running.codes.items())),
-            *(f"| {name} | {count:,} |" for name, count in sorted(running.deeds.items())),
-            *(f"| unscored: {name} | {count:,} |" for name, count in running.reasons.most_common()),
+            *(f"| {name} | {value:,} |" for name, value in shown.items()),
             "",
             "| seconds | server MiB | workers MiB |",
             "|---:|---:|---:|",
@@ -460,18 +408,21 @@ def page(running: Running, seconds: float, table: Sequence[str]) -> str:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.serve")
-    parser.add_argument("--seconds", type=float, default=300)
-    parser.add_argument("--latency_seconds", type=float, default=20)
+    parser.add_argument("--requests", type=int, default=10**6, help="the soak ends after so many")
+    parser.add_argument("--seconds", type=float, default=300, help="or after so many seconds")
+    parser.add_argument("--latency_seconds", type=float, default=20, help="0: no latencies")
     parser.add_argument("--connections", type=int, default=32)
     args = parser.parse_args()
     flags = ["--rewards", ",".join(_REWARDS), "--deadline", f"{_DEADLINE_S:g}"]
     flags += ["--timeout", "2", "--client_timeout", "5", "--body_mb", "2"]
     check_cases()
+    table: list[str] = []
     with serving(*flags) as running:
-        asyncio.run(soak(running, args.seconds, args.connections))
-    with serving("--rewards", ",".join(_REWARDS)) as other:
-        table = asyncio.run(compared(other, args.latency_seconds))
-    print(page(running, args.seconds, table))
+        seconds = asyncio.run(soak(running, args.requests, args.seconds, args.connections))
+    if args.latency_seconds:
+        with serving("--rewards", ",".join(_REWARDS)) as other:
+            table = asyncio.run(compared(other, args.latency_seconds))
+    print(page(running, seconds, table))
 
 
 if __name__ == "__main__":

@@ -66,11 +66,14 @@ def reason_of(error: BaseException) -> str:
     return " ".join(str(error).split())[:300] or type(error).__name__
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
-    """Suggest the nearest known name: "; did you mean NAME?", "" if none is near."""
+def nearest(name: str, names: Iterable[str], least: float = 0.6) -> str:
+    """Suggest the nearest known name: "; did you mean NAME?", "" if none is near.
+
+    `least` is the similarity in [0, 1] that it must have.
+    """
     from difflib import get_close_matches  # needed for errors alone
 
-    near = get_close_matches(name, names, 1)
+    near = get_close_matches(name, names, 1, least)
     return f"; did you mean {near[0]}?" if near else ""
 
 

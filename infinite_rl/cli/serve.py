@@ -20,11 +20,11 @@ class Serve(ServeConfig, Verb):
 
         show_logs()
 
-        def on_listening(url: str, token: str) -> None:
+        def on_ready(url: str, token: str) -> None:
             lines = [f"serving on {url}"]
             lines += [f"token: {token}"] if token else []
             emit({"url": url, "token": token or None}, *lines, flush=True)
 
         with until_signal():
-            serve(self.part(ServeConfig), on_listening)
+            serve(self.part(ServeConfig), on_ready)
         return DONE

@@ -36,7 +36,7 @@ timeout_sec = 600.0
 build_timeout_sec = 600.0
 """)
 _DOCKERFILE = Template("""FROM python:3.12-slim
-RUN pip install --no-cache-dir "infinite-rl>=$version"
+RUN pip install --no-cache-dir "infinite-rl>=$version" && infinite-rl doctor --warm_up all
 WORKDIR /app
 """)
 _TEST = """#!/bin/bash

@@ -144,13 +144,13 @@ def compile_module(wasm: bytes, code: Code) -> bytearray:
 
 def is_compiled(runtime: Runtime, code: Code = Code.OPTIMISED) -> bool:
     """Whether the cache has the runtime's undamaged code, so that loading compiles nothing."""
-    folder, key = private_folder(), _Source.of(runtime).key(code)
+    folder, key = _readable_folder(), _Source.of(runtime).key(code)
     try:
         return folder is not None and any(
             _is_private(path) and path.name == _content_name(key, path.read_bytes())
             for path in _files(folder, key)
         )
-    except FileNotFoundError:  # another process has removed it
+    except OSError:  # another process has removed it, or it cannot be read
         return False
 
 
@@ -232,6 +232,9 @@ class LatestCode:
 def _from_cache(source: _Source, code: Code) -> Module:
     folder, engine = private_folder(), engine_for(code)
     if folder is None:
+        kept = _readable_folder()
+        if kept and (cached := _find(kept, source.key(code), engine)):
+            return cached
         return Module.deserialize(engine, _compile(source, code))
     with _locked(folder, source.key(code)):  # others that need the same code wait for the cache
         cached = _find(folder, source.key(code), engine)
@@ -326,14 +329,20 @@ def private_folder() -> Path | None:
 
     Compiled code is native code: write access to it grants the user's rights.
     """
+    folder = _readable_folder()
+    return folder if folder and os.access(folder, os.W_OK) else None
+
+
+def _readable_folder() -> Path | None:
+    """Return a folder that only this user and root can write to, or None: also one in an image."""
     try:
-        folder = cache_folder()
-        fit = _is_private(folder) and os.access(folder, os.W_OK)
+        folder = cache_folder().resolve()  # systemd gives services a link to theirs
+        fit = _is_private(folder) and os.access(folder, os.R_OK | os.X_OK)
     except (OSError, RuntimeError) as error:  # RuntimeError: no home directory
         _say_no_cache(str(error))
         return None
     if not fit:
-        _say_no_cache(f"{folder} is not private to this user")
+        _say_no_cache(f"{folder} is not private to this user, or cannot be read")
     return folder if fit else None
 
 
@@ -345,7 +354,7 @@ def _say_no_cache(reason: str) -> None:
 def _is_private(path: Path) -> bool:
     status = path.lstat()
     kind_fits = stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)
-    return kind_fits and status.st_uid == os.geteuid() and not status.st_mode & 0o022
+    return kind_fits and status.st_uid in (0, os.geteuid()) and not status.st_mode & 0o022
 
 
 @contextmanager
@@ -370,16 +379,18 @@ def _find(folder: Path, key: str, engine: Engine) -> Module | None:
     The file's name contains the hash of its content: the engine does not detect a changed byte.
     """
     for path in _files(folder, key):
-        if not _is_private(path):
+        if not (_is_private(path) and os.access(path, os.R_OK)):
             logger.warning("%s is not private to this user: it is not used", path)
             continue
         if path.name == _content_name(key, path.read_bytes()):
             try:
-                path.touch()  # the time of the last use
+                with suppress(OSError):  # in an image nothing can be written
+                    path.touch()  # the time of the last use
                 return Module.deserialize_file(engine, str(path))
             except WasmtimeError as error:
                 logger.warning("%s does not load (%s): compiling again", path, error)
-        path.unlink()
+        with suppress(OSError):
+            path.unlink()
     return None
 
 

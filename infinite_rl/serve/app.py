@@ -14,12 +14,13 @@ from typing import Any
 
 from anyio import fail_after
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from ..errors import InfiniteRLError, UsageError
+from ..errors import InfiniteRLError, UsageError, shown
 from ..workers.pool import default_count
 from .config import MIB, ServeConfig, served_rewards
 from .dispatcher import STOPPING, TOO_LATE, Dispatcher, QueueFull, Result, Ticket
@@ -64,7 +65,9 @@ def create_app(config: ServeConfig, token: str, workers: int | None = None) -> S
             for path, protocol in PROTOCOLS.items()
         ),
     ]
-    return Starlette(routes=routes, lifespan=lifespan)
+    return Starlette(
+        routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _no_route}
+    )
 
 
 class Service:
@@ -236,6 +239,7 @@ class Endpoint:
         try:
             body = parsed(data)
             del data
+            protocol.check_keys(body)
             jobs = protocol.jobs(body, service.context)
             seconds = number_in(body, "deadline", service.config.deadline)
             if seconds <= 0:
@@ -283,6 +287,15 @@ class Endpoint:
         return data
 
 
+async def _no_route(request: Request, error: Exception) -> Response:
+    """Answer where no route or no method matches."""
+    assert isinstance(error, HTTPException)
+    allowed = (error.headers or {}).get("Allow", "")
+    path = shown(request.url.path)
+    reason = f"{path} takes {allowed}, not {request.method}" if allowed else f"no route {path}"
+    return _json(error.status_code, {"error": reason}, error.headers)
+
+
 def _refused(refusal: Refusal) -> Response:
     return _json(refusal.status, {"error": str(refusal)}, refusal.headers)
 
@@ -300,3 +313,4 @@ def _json(status: int, value: Any, headers: Mapping[str, str] | None = None) -> 
 async def _pieces(data: bytes) -> AsyncIterator[bytes]:
     for start in range(0, len(data), _PIECE):
         yield data[start : start + _PIECE]
+        await asyncio.sleep(0)  # that a client has left is seen before the next piece is sent

@@ -51,16 +51,17 @@ class BoundedConnection(HttpToolsProtocol):
             self.transport.abort()
 
     def on_headers_complete(self) -> None:
-        config = self._service.config
         self._idle.pop(self, None)
         self._received = 0
-        self._close_in(config.deadline + 2 * config.client_timeout)
+        self._close_after_answer()
         super().on_headers_complete()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self.cycle.response_complete:  # else the next request has come already
+        if self.cycle.response_complete:
             self._wait_for_head(KEEP_ALIVE_S)
+        else:  # the next request has come already
+            self._close_after_answer()
 
     def pause_writing(self) -> None:
         """Give a client that does not take the answer a last term."""
@@ -77,6 +78,10 @@ class BoundedConnection(HttpToolsProtocol):
         self._idle.pop(self, None)
         self._idle[self] = None
         self._close_in(idle_s + self._service.config.client_timeout)
+
+    def _close_after_answer(self) -> None:
+        config = self._service.config
+        self._close_in(config.deadline + 2 * config.client_timeout)
 
     def _close_in(self, seconds: float) -> None:
         self._cancel_timer()

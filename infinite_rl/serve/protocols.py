@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 from ..adapters.openrlhf import response_of
 from ..dataset.ground_truth import unpack
 from ..dataset.scoring import SCORE_COLUMNS, Job, Judging, job_of
-from ..errors import InfiniteRLError, RuntimeMissing, UnknownName, UsageError, shown
+from ..errors import InfiniteRLError, RuntimeMissing, UnknownName, UsageError, nearest, shown
 from ..sandbox.runtimes import Limits, runtime_file, runtime_named
 from ..types import Program
 from .config import MIB, ServeConfig
@@ -34,6 +34,7 @@ _NUMBERS = ("format_score", "correctness_score", "aux_score", "quality_score")
 _LANGUAGES = {"python": "python", "nodejs": "javascript", "typescript": "typescript",
               "cpp": "cpp", "c": "c", "sql": "sql"}  # fmt: skip
 _LARGEST = 1e300
+_NEARLY = 0.8  # the similarity of a misspelt key to the right one
 _LONGEST_OUTPUT = 1_000_000  # characters of what a program prints
 _STATES = {"timeout": "TimeLimitExceeded"}
 
@@ -64,12 +65,29 @@ class Context:
 class Protocol:
     """A route: the jobs of a body, and the answer from them and their results, in order.
 
-    `not_judged` is the answer where there is no verdict, if it is no error of HTTP.
+    `keys` are those that a body must have, `optional` those that it may have. `not_judged` is the
+    answer where there is no verdict, if it is no error of HTTP.
     """
 
+    keys: tuple[str, ...]
     jobs: Callable[[Body, Context], list[Job]]
     answer: Callable[[Sequence[Job], Sequence[Result], Context], Any]
     not_judged: Callable[[str], Any] | None = None
+    optional: tuple[str, ...] = ("deadline",)
+    is_borrowed: bool = True
+
+    def check_keys(self, body: Body) -> None:
+        """Raise UsageError for a key that would be ignored.
+
+        A client of a borrowed protocol may send keys that other servers know, so there only what
+        is nearly an optional key is refused: one that must be there is missed anyway.
+        """
+        known = {*self.keys, *self.optional}
+        for key in sorted(body.keys() - known):
+            if not self.is_borrowed:
+                raise UnknownName("key", key, known)
+            if near := nearest(key, self.optional, _NEARLY):
+                raise UsageError(f"unknown key {shown(key)}{near}")
 
 
 def parsed(data: bytes | bytearray) -> Body:
@@ -144,7 +162,10 @@ def _score_jobs(body: Body, context: Context) -> list[Job]:
     rows, completions = body.get("rows"), _texts(body, "completions")
     if not isinstance(rows, list) or len(rows) != len(completions):
         count = len(rows) if isinstance(rows, list) else shown(rows)
-        raise UsageError(f"'rows' must be a list of {len(completions)} rows, not {count}")
+        raise UsageError(
+            f"'rows' must be a list with one row for each of the {len(completions)} completions, "
+            f"not {count}"
+        )
     pairs = enumerate(zip(rows, completions, strict=True), 1)
     return [_job(row, text, number, context) for number, (row, text) in pairs]
 
@@ -295,8 +316,14 @@ def _run_response(status: str, message: str, run: dict[str, Any] | None) -> dict
 
 
 PROTOCOLS: Mapping[str, Protocol] = {
-    "/score": Protocol(_score_jobs, _scores),
-    "/run_code": Protocol(_run_jobs, _run_answer, sandbox_error),
-    "/openrlhf": Protocol(_openrlhf_jobs, _openrlhf_answer),
-    "/slime": Protocol(_slime_jobs, _slime_answer),
+    "/score": Protocol(("rows", "completions"), _score_jobs, _scores, is_borrowed=False),
+    "/run_code": Protocol(
+        *(("code", "language"), _run_jobs, _run_answer, sandbox_error),
+        optional=(
+            *("stdin", "run_timeout", "compile_timeout", "memory_limit_MB"),
+            *("files", "fetch_files", "args", "deadline"),
+        ),
+    ),
+    "/openrlhf": Protocol(("query", "prompts", "labels"), _openrlhf_jobs, _openrlhf_answer),
+    "/slime": Protocol(("prompt", "response", "label"), _slime_jobs, _slime_answer),
 }

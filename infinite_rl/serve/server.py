@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import logging
 import os
 import resource
 import secrets
 import socket
 import string
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPException
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InfiniteRLError, UsageError, import_extra
@@ -21,18 +25,22 @@ from .config import ServeConfig, served_rewards
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+logger = logging.getLogger(__name__)
+
 TOKEN = "INFINITE_RL_SERVE_TOKEN"
 _SETTINGS = "INFINITE_RL_SERVE_CONFIG"  # for the server processes, as JSON
 _LEAST_TOKEN = 16  # characters
 _SPARE_FILES = 200  # open files besides connections
 _SEND_BYTES = 2**18  # that the system keeps of an answer
+_LOOK_S, _HEALTH_S = 0.1, 10.0  # between two looks at /health, and for one
 _LIBRARIES = ("starlette", "uvicorn", "httptools", "prometheus_client")
 
 
-def serve(config: ServeConfig, on_listening: Callable[[str, str], None]) -> None:
+def serve(config: ServeConfig, on_ready: Callable[[str, str], None]) -> None:
     """Serve until SIGTERM or SIGINT, and end what is under way; uvicorn then repeats the signal.
 
-    `on_listening` gets the URL, and the token if it was generated here, else "".
+    `on_ready` is called once requests are answered, in a thread of its own; it gets the URL, and
+    the token if it was generated here, else "".
 
     Raises:
         UsageError: an extra is missing, a reward is unknown, the token cannot be used, or the
@@ -53,7 +61,15 @@ def serve(config: ServeConfig, on_listening: Callable[[str, str], None]) -> None
     with listening(config.host, config.port) as listener:
         host, port = listener.getsockname()[:2]
         shown_host = f"[{host}]" if ":" in host else host
-        on_listening(f"http://{shown_host}:{port}", "" if given_token else token)
+        url = f"http://{shown_host}:{port}"
+        logger.info("the workers start; then %s answers", url)
+
+        def say_when_ready() -> None:
+            while not _is_ready(host, port):
+                time.sleep(_LOOK_S)
+            on_ready(url, "" if given_token else token)
+
+        threading.Thread(target=say_when_ready, name="ready", daemon=True).start()
         _run(config, token, listener)
 
 
@@ -95,6 +111,18 @@ def _run(config: ServeConfig, token: str, listener: socket.socket) -> None:
         os.environ[_SETTINGS], os.environ[TOKEN] = json.dumps(config.values()), token
         app = f"{__name__}:app_of_environment"
         uvicorn.run(app, factory=True, fd=listener.fileno(), **options)
+
+
+def _is_ready(host: str, port: int) -> bool:
+    """Whether /health says so: of any of the server processes."""
+    connection = HTTPConnection(host, port, timeout=_HEALTH_S)
+    try:
+        connection.request("GET", "/health")
+        return connection.getresponse().status == 200
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
 
 
 def _token_of(text: str) -> str:

@@ -171,7 +171,13 @@ def local_tasks(tasks: list[str], folder: Path, files: dict[str, str]) -> list[s
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        next(iter(RECIPES)),
+        *(pytest.param(name, marks=pytest.mark.soak) for name in [*RECIPES][1:]),
+    ],
+)
 def test_lm_evals_own_tasks_run_by_their_recipes_on_local_files(
     recipe: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

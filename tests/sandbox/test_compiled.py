@@ -68,6 +68,18 @@ def test_a_file_that_others_can_write_is_not_loaded(
         compiled.load_compiled(runtime)
 
 
+def test_a_cache_behind_a_link_is_judged_by_the_folder_that_it_leads_to(
+    runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, link = tmp_path / "cache", tmp_path / "link"
+    compiled.load_compiled(runtime)
+    link.symlink_to(folder)
+    monkeypatch.setenv("INFINITE_RL_CACHE", str(link))
+    assert compiled.private_folder() == folder and compiled.is_compiled(runtime)
+    folder.chmod(0o777)
+    assert compiled.private_folder() is None
+
+
 def test_a_cache_that_cannot_be_made_is_done_without(
     runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -364,6 +364,24 @@ def test_cache_private(runtime: Runtime, tmp_path: Path) -> None:
     assert [path.stat().st_mode & 0o777 for path in (cache, file)] == [0o700, 0o600]
 
 
+def test_cache_read_only(runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled.load_compiled(runtime)
+    cache = tmp_path / "cache"
+    (file,) = cache.glob("*.cwasm")
+    file.chmod(0o444)
+    cache.chmod(0o555)
+    # Root may write everywhere but to such a file system.
+    monkeypatch.setattr(os, "access", lambda _, mode: mode != os.W_OK)
+    compiled._loaded.clear()
+    monkeypatch.setattr(compiled, "_compile", None)
+    assert compiled.private_folder() is None and compiled.is_compiled(runtime)
+    compiled.load_compiled(runtime)
+    cache.chmod(0o777)  # what others could have put there is not loaded
+    compiled._loaded.clear()
+    with pytest.raises(TypeError):  # it went to the compiler
+        compiled.load_compiled(runtime)
+
+
 def test_cache_damaged(runtime: Runtime, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     compiled.load_compiled(runtime)
     (file,) = (tmp_path / "cache").glob("*.cwasm")

@@ -44,6 +44,12 @@ def test_the_container_builds_as_that_of_jobs_does_and_runs_as_nobody() -> None:
     assert not re.search(r"^(ARG|ENV).*TOKEN", IMAGE, re.M), "no secret is in a layer"
 
 
+def test_what_the_container_compiled_can_be_read_by_the_user_that_it_runs_as() -> None:
+    (cache,) = re.findall(r"INFINITE_RL_CACHE=(\S+)", IMAGE)
+    steps = IMAGE.partition("doctor --warm_up all")[2]
+    assert f"chmod -R a+rX {cache} " in steps and steps.index("chmod") < steps.index("USER")
+
+
 def test_the_container_listens_on_its_port_and_so_needs_a_token() -> None:
     (entry,) = re.findall(r"^ENTRYPOINT (.*)$", IMAGE, re.M)
     config = served(json.loads(entry))
@@ -62,6 +68,7 @@ def test_the_unit_starts_the_server_and_waits_longer_than_its_grace() -> None:
     assert config.host == "127.0.0.1"
     assert int(values["TimeoutStopSec"]) > config.grace
     assert int(values["LimitNOFILE"]) > config.connections
+    assert "INFINITE_RL_CACHE=%C/" + values["CacheDirectory"] == values["Environment"]
     assert values["EnvironmentFile"] in UNIT.split("[Unit]")[0], "its head says how it is made"
 
 

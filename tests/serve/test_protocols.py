@@ -170,7 +170,10 @@ def test_a_body_that_is_no_object_is_refused(data: bytes, reason: str) -> None:
 WRONG = [
     ("/score", {}, "'completions' must be a list of texts"),
     ("/score", {"completions": [1], "rows": [{}]}, "'completions' must be a list of texts"),
-    ("/score", {"completions": ["x"], "rows": []}, "must be a list of 1 rows, not 0"),
+    (
+        *("/score", {"completions": ["x"], "rows": []}),
+        "one row for each of the 1 completions, not 0",
+    ),
     ("/score", {"completions": ["x"], "rows": ["y"]}, "row 1 must be an object"),
     ("/score", {"completions": ["x"], "rows": [{"answer": "1"}]}, "row 1 has no column 'type'"),
     ("/score", {"completions": ["x"], "rows": [{"type": "math"}]}, "has no column 'answer'"),
@@ -194,6 +197,43 @@ def test_a_wrong_body_is_refused_in_one_line(route: str, body: dict[str, Any], r
     with pytest.raises(InfiniteRLError, match=reason) as refusal:
         PROTOCOLS[route].jobs(body, CONTEXT)
     assert "\n" not in str(refusal.value) and len(str(refusal.value)) < 400
+
+
+# What the clients of each protocol send: ours, verl's, OpenRLHF's and slime's.
+SENT = [
+    ("/score", ("rows", "completions")),
+    (
+        "/run_code",
+        (
+            *("compile_timeout", "run_timeout", "code", "stdin", "memory_limit_MB", "language"),
+            *("files", "fetch_files"),
+        ),
+    ),
+    ("/openrlhf", ("query", "prompts", "labels")),
+    ("/slime", ("prompt", "response", "label")),
+]
+
+
+@pytest.mark.parametrize(("route", "keys"), SENT)
+def test_a_key_that_would_be_ignored_is_refused_where_it_can_be_a_mistake(
+    route: str, keys: tuple[str, ...]
+) -> None:
+    protocol = PROTOCOLS[route]
+    protocol.check_keys(dict.fromkeys((*keys, "deadline")))
+    with pytest.raises(UsageError, match="unknown key 'dead_line'; "):
+        protocol.check_keys(dict.fromkeys((*keys, "dead_line")))
+    later = dict.fromkeys((*keys, "sample_ids", "response_length", "group_id"))
+    if protocol.is_borrowed:
+        protocol.check_keys(later)
+    else:
+        with pytest.raises(UsageError, match="unknown key 'group_id'; known: completions, d"):
+            protocol.check_keys(later)
+
+
+@pytest.mark.parametrize("key", ["run_timout", "memory_limit_mb", "std_in", "file", "compile_time"])
+def test_a_misspelt_setting_of_a_run_is_refused(key: str) -> None:
+    with pytest.raises(UsageError, match=f"unknown key '{key}'; did you mean "):
+        PROTOCOLS["/run_code"].check_keys({"code": "1", "language": "python", key: 1})
 
 
 def test_numbers_that_no_float_holds_are_refused() -> None:

@@ -214,6 +214,12 @@ def test_wrong_starts_are_one_line(server: Server) -> None:
         assert exit_code == code and reason in line
 
 
+def test_it_says_that_it_serves_when_it_answers() -> None:
+    for flags in ((), ("--processes", "2")):
+        with serving("--workers", "2", "--rewards", PROBE, *flags) as one:
+            assert one.health()["status"] == "ok"
+
+
 def test_a_token_is_made_and_printed_where_none_was_set() -> None:
     with serving("--workers", "1", "--rewards", PROBE, token="") as one:
         assert len(one.token) >= 32
@@ -257,9 +263,23 @@ def test_a_compressed_body_is_not_read(server: Server) -> None:
 
 def test_what_is_no_route_or_no_method_is_refused(server: Server) -> None:
     with server.http() as http:
-        assert http.get("/score").status_code == 405
-        assert http.post("/" + "a" * 8000).status_code == 404
-        assert http.post("/score/../../etc/passwd").status_code == 404
+        wrong = http.get("/score")
+        assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
+        assert wrong.json() == {"error": "'/score' takes POST, not GET"}
+        for path in ("/" + "a" * 8000, "/score/../../etc/passwd", "/scores"):
+            reply = http.post(path)
+            assert reply.status_code == 404 and len(reply.content) < 200
+            assert reply.json()["error"].startswith("no route '/")
+
+
+def test_a_misspelt_key_is_refused_by_its_name(server: Server) -> None:
+    with server.http() as http:
+        reply = http.post("/score", json={"rows": [], "completions": [], "deadlin": 1})
+        assert reply.status_code == 422
+        assert reply.json()["error"] == "unknown key 'deadlin'; known: completions, deadline, rows"
+        reply = http.post("/run_code", json={"code": "1", "language": "python", "std_in": "2"})
+        assert reply.status_code == 422
+        assert reply.json()["error"] == "unknown key 'std_in'; did you mean stdin?"
 
 
 def memory(pid: int) -> int:
@@ -454,6 +474,17 @@ def test_killed_workers_cost_no_verdict(server: Server) -> None:
             asked.result()
     assert rewards == [1.0, 0.0] * 10_000
     assert server.metric('infinite_rl_workers_replaced_total{reason="died"}') > 0
+
+
+def test_requests_that_come_at_once_are_answered_in_turn_each_within_its_own_deadline() -> None:
+    with serving("--rewards", PROBE, "--deadline", "0.6", "--client_timeout", "0.1") as one:
+        body = json.dumps({"rows": [row()], "completions": ["freeze"]}).encode()
+        with connected(one) as pipelined:
+            pipelined.sendall((HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body) * 4)
+            answers = b""
+            while answers.count(b'"unscored": 1') < 4 and (more := pipelined.recv(65536)):
+                answers += more
+        assert answers.count(b"HTTP/1.1 200 OK") == 4
 
 
 # --- the end -------------------------------------------------------------------------------------

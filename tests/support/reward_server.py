@@ -95,8 +95,8 @@ def environment(token: str = TOKEN) -> dict[str, str]:
 
 
 @contextmanager
-def serving(*flags: str, token: str = TOKEN, ready: bool = True) -> Iterator[Server]:
-    """A server with these flags; with `ready`, its workers are."""
+def serving(*flags: str, token: str = TOKEN) -> Iterator[Server]:
+    """A server with these flags, that answers."""
     process = subprocess.Popen(
         command(*flags, "--json"), env=environment(token), stdout=subprocess.PIPE, text=True
     )
@@ -105,8 +105,6 @@ def serving(*flags: str, token: str = TOKEN, ready: bool = True) -> Iterator[Ser
             assert process.stdout
             said = json.loads(process.stdout.readline())
             server = Server(process, said["url"], said["token"] or token)
-            if ready:
-                server.until("ok")
             yield server
         finally:
             process.kill()
