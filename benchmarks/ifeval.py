@@ -116,11 +116,11 @@ def beside_the_authors(rows: list[dict[str, Any]], texts: list[str]) -> None:
         lines: dict[str, Counter[bool]] = {name: Counter() for name in rewards}
         verdicts = 0
         for row, text in zip(rows, cycled(texts), strict=False):
-            said = change(text)
-            theirs = judge(judged_text(said)[0], row)
+            response = change(text)
+            theirs = judge(judged_text(response)[0], row)
             verdicts += len(theirs)
             for name, reward in rewards.items():
-                ours = followed(reward, said, row)
+                ours = followed(reward, response, row)
                 for id_, one, other in zip(row["instruction_id_list"], ours, theirs, strict=True):
                     if one != other:
                         lines[name][one] += 1

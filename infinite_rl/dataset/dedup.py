@@ -427,16 +427,16 @@ class Bands:
         # Those that were not taken are passed over once: what follows need not walk along them.
         passed = bands[~self._taken[before[bands]]]
         before[passed] = self._before[passed, before[passed]]
-        found: dict[int, None] = {}
+        candidates: dict[int, None] = {}
         for bands in self._ways:
             at = before[bands]
-            while len(found) < most:
+            while len(candidates) < most:
                 bands, at = bands[at >= 0], at[at >= 0]
                 if not at.size:
                     break
-                found.update(dict.fromkeys(sorted(at.tolist(), reverse=True)))
+                candidates.update(dict.fromkeys(sorted(at.tolist(), reverse=True)))
                 at = self._before[bands, at]
-        return list(found)[:most]
+        return list(candidates)[:most]
 
     def take(self, position: int) -> None:
         """Propose the signature at this position to those that follow."""

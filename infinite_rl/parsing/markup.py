@@ -271,7 +271,11 @@ def split_thinking(text: str) -> tuple[str, str]:
     often put the opening tag into the prompt. `<thinking>`, `<thought>`, `[THINK]` and `◁think▷`
     are the same.
     """
-    near = (text[place + 1 : place + 3].lower() for sign in "<[" for place in _places(text, sign))
+    near = (
+        text[position + 1 : position + 3].lower()
+        for sign in "<["
+        for position in _positions(text, sign)
+    )
     if "\u25c1" not in text and not any(letters in ("th", "/t") for letters in near):
         return text, ""
     parts: list[str] = []
@@ -318,12 +322,12 @@ def _tokens(text: str, tag: str) -> list[_Token]:
 def _matches(text: str, tag: str) -> Iterator[re.Match[str]]:
     """The places of a tag, which is looked for only where one of its first signs stands."""
     pattern, end = _pattern(tag), 0
-    for place in sorted(place for sign in _TAG_SIGNS for place in _places(text, sign)):
-        near = text[place : place + len(tag) + 9]
+    for position in sorted(position for sign in _TAG_SIGNS for position in _positions(text, sign)):
+        near = text[position : position + len(tag) + 9]
         if near[0] in "[`" and near.isascii() and tag.lower() not in near.lower():
             continue  # most often a bracket of a formula
-        start = place - 1 if text.startswith("\\<", max(0, place - 1)) else place
-        match = pattern.match(text, max(start, end)) if place >= end else None
+        start = position - 1 if text.startswith("\\<", max(0, position - 1)) else position
+        match = pattern.match(text, max(start, end)) if position >= end else None
         if match is not None:
             end = match.end()
             yield match
@@ -332,11 +336,11 @@ def _matches(text: str, tag: str) -> Iterator[re.Match[str]]:
 _TAG_SIGNS = "<\uff1c&[`"
 
 
-def _places(text: str, sign: str) -> Iterator[int]:
-    place = text.find(sign)
-    while place >= 0:
-        yield place
-        place = text.find(sign, place + 1)
+def _positions(text: str, sign: str) -> Iterator[int]:
+    position = text.find(sign)
+    while position >= 0:
+        yield position
+        position = text.find(sign, position + 1)
 
 
 def _token(text: str, match: re.Match[str], tag: str) -> _Token | None:

@@ -82,10 +82,10 @@ class Protocol:
         A client of a borrowed protocol may send keys that other servers know, so there only what
         is nearly an optional key is refused: one that must be there is missed anyway.
         """
-        known = {*self.keys, *self.optional}
-        for key in sorted(body.keys() - known):
+        allowed = {*self.keys, *self.optional}
+        for key in sorted(body.keys() - allowed):
             if not self.is_borrowed:
-                raise UnknownName("key", key, known)
+                raise UnknownName("key", key, allowed)
             if near := nearest(key, self.optional, _NEARLY):
                 raise UsageError(f"unknown key {shown(key)}{near}")
 

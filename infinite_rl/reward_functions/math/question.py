@@ -19,11 +19,12 @@ def yes_or_no(question: str, predicate: str) -> str:
 
     All its words must be asked for, and a negation in the question leaves it open.
     """
-    asked = _YES_OR_NO.search(question)
+    asking = _YES_OR_NO.search(question)
+    asked_for = set(re.findall("[a-z]+", asking[0].casefold())) if asking else set()
     words = re.findall("[a-z]+", predicate)
     denied = words[:1] == ["not"]
-    known = set(re.findall("[a-z]+", asked[0].casefold())) if asked else set()
-    if not known or "not" in known or not set(words[denied:]) <= known or len(words) == denied:
+    stated = set(words[denied:])
+    if not stated or not stated <= asked_for or "not" in asked_for:
         return ""
     return "no" if denied else "yes"
 
