@@ -45,6 +45,8 @@ LOOK_S = 0.02  # between two looks at the memory
 # Each is asked whether it equals 3, which none does. Several also have one status that they must
 # have.
 HOSTILE: dict[str, tuple[str, str]] = {
+    "list of lines": ("So it is done.\n" + "* a: 5\n" * 120 + "* a: 5:", ""),
+    "conditions": ("So it " + "is if " * 160 + "is 5.", ""),
     "power tower": ("9^{9^{9^9}}", "budget"),
     "plain tower": ("9**9**9**9", "budget"),
     "negative tower": ("9^{-9^{9^9}}", "budget"),

@@ -8,6 +8,7 @@ written as a row of its words and marks with `#` for each piece of mathematics, 
 import re
 from collections.abc import Sequence
 from functools import cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from ...parsing.number_words import CARDINALS, multiple
@@ -22,7 +23,7 @@ _PREPOSITIONS, _NO_UNITS, _NO_NAMES = map(_TABLES.words, ("prepositions", "no un
 _RAW_KINDS, _ANY_KIND = _TABLES.words("raw kinds"), _TABLES.words("any kind")
 _UNIT_WORDS, _NO_LABEL = _TABLES.words("unit words"), _TABLES.words("no label")
 _MINUS, _EXACTLY = "\N{MINUS SIGN}", ("exactly", "precisely", "only")
-_LONGEST = 1_000  # characters of a sentence
+_LONGEST, _MOST = 1_000, 150  # characters, and pieces, of a sentence that is read
 
 
 @cache
@@ -73,13 +74,10 @@ def is_spoken(text: str) -> bool:
 def last_claim(text: str) -> str | None:
     """What the last sentence of a text states, that is no remark; None if it states nothing."""
     text = _grammar("qed").sub("", text.strip()).rstrip()
-    listed = _grammar("listed").search(text)
-    if listed:  # "* youngest: 8" and so on, each on its line
-        items = [
-            _grammar("bullet").sub("", line).strip(" *.,;")
-            for line in listed[0].strip().split("\n")
-        ]
-        return ", ".join(item.replace(":", "") for item in items)
+    items = [*takewhile(_grammar("item").fullmatch, reversed(text.split("\n")))]
+    if len(items) > 1:  # "* youngest: 8" and so on, each on its line
+        values = [_grammar("bullet").sub("", item).strip(" *.,;") for item in reversed(items)]
+        return ", ".join(value.replace(":", "") for value in values)
     labels = list(_grammar("part").finditer(text))
     if len(labels) > 1 and labels[0][1] in ("a", "i"):
         ends = [*(match.start() for match in labels[1:]), len(text)]
@@ -109,6 +107,8 @@ def claim(sentence: str) -> str | None:
         content = bold[0][1] or bold[0][2]
         return (is_spoken(content) and claim(content)) or content
     row = _row(sentence.replace("**", ""))
+    if len(row.pieces) > _MOST:
+        return None
     while row.pieces:
         yes = _grammar("yes or no").match(row.row)
         if yes:
