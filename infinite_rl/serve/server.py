@@ -5,9 +5,11 @@ from __future__ import annotations
 import ipaddress
 import json
 import logging
+import multiprocessing
 import os
 import resource
 import secrets
+import signal
 import socket
 import string
 import tempfile
@@ -74,12 +76,21 @@ def serve(config: ServeConfig, on_ready: Callable[[str, str], None]) -> None:
 
 
 def app_of_environment() -> Starlette:
-    """Create the application of one of several server processes."""
+    """Create the application of one of several server processes, which ends with the first one."""
     from .app import create_app
 
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     config = ServeConfig.of(json.loads(os.environ[_SETTINGS]))
     workers = max(1, (config.workers or default_count()) // config.processes)
     return create_app(config, os.environ[TOKEN], workers)
+
+
+def _end_with_parent() -> None:
+    """Stop this process when its parent is killed: it would keep the port, and answer for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _run(config: ServeConfig, token: str, listener: socket.socket) -> None:

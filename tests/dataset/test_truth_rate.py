@@ -147,4 +147,4 @@ def test_no_call_is_made_for_what_follows_from_the_prompt(
     result = ask(tmp_path, solver)
     assert (result.derived, result.unjudged, solver.calls) == (20, 0, [])
     assert result.rate and result.rate.low < 0.95 < result.rate.high
-    assert result.doubtful == [("r19", 1.0, "by evaluation it is '19 + 3', not '23'")]
+    assert result.doubtful == [("r19", 1.0, "by evaluation it is '22', not '23'")]

@@ -514,10 +514,13 @@ def test_what_does_not_end_within_the_grace_is_a_503_and_no_verdict() -> None:
         assert all(not Path(f"/proc/{pid}").exists() for pid in pids)
 
 
-def test_a_killed_server_leaves_no_worker() -> None:
-    with serving("--workers", "2", "--rewards", PROBE) as one:
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_killed_server_leaves_no_process(processes: int) -> None:
+    flags = ["--workers", "2", "--rewards", PROBE, "--processes", str(processes)]
+    with serving(*flags) as one:
         pids = one.children()
-        assert len(pids) == 2
+        pids += [pid for each in pids for pid in children_of(each)]
+        assert len(pids) >= 2 * processes
         one.process.kill()
         one.process.wait()
         while any(Path(f"/proc/{pid}").exists() for pid in pids):
