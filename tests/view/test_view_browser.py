@@ -220,7 +220,8 @@ def test_a_row_that_comes_late_does_not_undo_a_mark_made_meanwhile(open_page: Op
     page.keyboard.press("Escape")
     api.expect(page.locator("#row-1")).to_contain_text("✎")
     api.expect(page.locator("#saved")).to_have_text("saved")
-    assert len(late) == 2
+    while len(late) < 2:  # a handler may still be at its answer
+        page.wait_for_timeout(20)
     with page.expect_response("**/row/1"):
         for route, answer in late:
             route.fulfill(response=answer)
