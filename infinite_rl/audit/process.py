@@ -202,7 +202,7 @@ class Process:
 
     def _replies(self, pairs: Sequence[Any], request: Mapping[str, Any]) -> Iterator[Reply]:
         """The replies until one is a timeout or the end of the process."""
-        if time.monotonic() >= self.deadline:
+        if self.is_late:
             raise OutOfTime
         if self._child is None:
             self._start()
@@ -268,9 +268,14 @@ class Process:
     def _end_of(self, seconds: float) -> float:
         return min(time.monotonic() + seconds, self.deadline)
 
+    @property
+    def is_late(self) -> bool:
+        """Whether the deadline has passed."""
+        return time.monotonic() >= self.deadline
+
     def _check_time(self) -> None:
         """Kill the process and raise OutOfTime if the deadline has passed."""
-        if time.monotonic() >= self.deadline:
+        if self.is_late:
             self.kill()
             raise OutOfTime
 

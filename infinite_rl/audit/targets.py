@@ -140,7 +140,7 @@ class Target:
 
     def check_time(self) -> None:
         """Raise OutOfTime if the deadline has passed."""
-        if time.monotonic() >= self.process.deadline:
+        if self.process.is_late:
             raise OutOfTime
 
     def fresh(self) -> None:
