@@ -7,8 +7,8 @@ whose verdicts are known. One request in twenty is hostile: a malformed or huge 
 an endless or greedy program, a client that leaves. Meanwhile workers are killed and stopped, a
 client process is killed, sockets send heads byte by byte, and readers take no answer. Counted:
 requests without an answer in time (hangs), verdicts that are not the known one (a right answer that
-failed is a failure as a zero), completions without a verdict. It ends after so many requests or
-seconds, or at SIGINT, and prints a line each minute on standard error.
+failed is a failure as a zero), completions without a verdict. It ends after `--requests`, after
+`--seconds`, or at SIGINT, and prints a line each minute on standard error.
 
 Latency: requests of one completion arrive at random at 80 % of the highest rate, at the server and
 at the same queue and workers in this process without HTTP, in turns. The times are from the moment
@@ -408,8 +408,8 @@ def page(running: Running, seconds: float, table: Sequence[str]) -> str:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.serve")
-    parser.add_argument("--requests", type=int, default=10**6, help="the soak ends after so many")
-    parser.add_argument("--seconds", type=float, default=300, help="or after so many seconds")
+    parser.add_argument("--requests", type=int, default=10**6, help="of the soak")
+    parser.add_argument("--seconds", type=float, default=300, help="the longest time of the soak")
     parser.add_argument("--latency_seconds", type=float, default=20, help="0: no latencies")
     parser.add_argument("--connections", type=int, default=32)
     args = parser.parse_args()

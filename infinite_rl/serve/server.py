@@ -41,8 +41,8 @@ _LIBRARIES = ("starlette", "uvicorn", "httptools", "prometheus_client")
 def serve(config: ServeConfig, on_ready: Callable[[str, str], None]) -> None:
     """Serve until SIGTERM or SIGINT, and end what is under way; uvicorn then repeats the signal.
 
-    `on_ready` is called once requests are answered, in a thread of its own; it gets the URL, and
-    the token if it was generated here, else "".
+    `on_ready` is called from another thread once requests are answered. It gets the URL, and the
+    token if it was generated here, else "".
 
     Raises:
         UsageError: an extra is missing, a reward is unknown, the token cannot be used, or the
