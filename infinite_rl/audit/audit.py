@@ -238,12 +238,17 @@ class _Audit:
         earned = [reply.reward or 0.0 for reply in replies]
         self._repeat([pairs[at] for at in sorted(range(len(pairs)), key=earned.__getitem__)])
         width = len(first)
-        means = [sum(earned[at * width : (at + 1) * width]) / width for at in range(len(forms))]
+        by_form = [earned[at * width : (at + 1) * width] for at in range(len(forms))]
+        for _ in range(self._calls_of_one() - 1):  # a form may have been paid by chance
+            again = [reply.reward or 0.0 for reply in self.target.judge(pairs)]
+            for at, rewards in enumerate(by_form):
+                rewards += again[at * width : (at + 1) * width]
+        means = [sum(rewards) / len(rewards) for rewards in by_form]
         nothing = self.target.judge([(row, "I do not know.") for row in first])
         low = min((reply.reward or 0.0 for reply in nothing), default=0.0)
         order = sorted(range(len(forms)), key=lambda at: (-round(means[at], 6), at))
         best = order[0]
-        full = max(earned[best * width : (best + 1) * width], default=0.0)
+        full = max(by_form[best], default=0.0)
         self.tried_forms = forms
         floor = self._floor(first, forms[best], full, low)
         alike = [at for at in order[1:] if abs(means[at] - means[best]) < 1e-9]
@@ -253,7 +258,7 @@ class _Audit:
             if lower < floor:
                 best, floor = at, lower
         if full - floor < 1e-9 or self._is_indifferent(first, forms[best]):
-            return self._constant(full)
+            return self._constant(forms[best], full)
         self.result.full, self.result.floor = full, floor
         self.is_graded = self.claims.similarity or self._grades(first, forms[best])
         self.result.surface = forms[best]
@@ -261,10 +266,14 @@ class _Audit:
         self.forms = self._different([forms[at] for at in dict.fromkeys([best, *paid])])
         return True
 
+    def _calls_of_one(self) -> int:
+        """The calls that a verdict on one text takes: ten if the reward is random."""
+        return _AGAIN if UNEQUAL in self.failures else 1
+
     def _repeat(self, pairs: Sequence[tuple[AuditRow, str]]) -> None:
         """Repeat the calls with the highest, the lowest and a middle reward: results may differ."""
         chosen = [pairs[-1], pairs[0], pairs[len(pairs) // 2]]
-        copies = 1 if self._call_s() > _SLOW_S else 4
+        copies = 1 if self._call_s() > _SLOW_S else _AGAIN
         calls = [(row.sent(), completion) for row, completion in chosen] * copies
         self._show(Witness(UNEQUAL, SAME, calls, self.result.threshold))
 
@@ -300,21 +309,22 @@ class _Audit:
         for row in rows:
             wrong = answers.wrong_texts(row) + ["q" * len(row.gold)] * (row.kind == TEXT)
             if same := [each for each in wrong if len(each) == len(row.gold)]:
-                pairs += [(row, form(row.gold)), (row, form(same[0]))]
+                pairs += [(row, form(row.gold)), (row, form(same[0]))] * self._calls_of_one()
         rewards = [reply.reward for reply in self.target.judge(pairs)]
         paid = [pair for pair in zip(rewards[::2], rewards[1::2], strict=True) if pair[0]]
         return bool(paid) and all(right == wrong for right, wrong in paid)
 
-    def _constant(self, full: float) -> bool:
+    def _constant(self, form: Surface, full: float) -> bool:
         """All controls earn the same: a reward of the form alone, or one that pays everything."""
         row = next(row for row in self.rows if row.gold)
         if row.kind == WHOLE:
             self.result.note = "a text without an answer earns as much as the rows' responses"
         elif full > 0 and not self.claims.form:
-            [reply] = self.target.judge([(row, "I do not know.")])
-            if reply.reward is not None:
-                probe = Probe("ignores the gold", row, "I do not know.")
-                self._record(probe, reply, threshold=reply.reward)
+            texts = ["I do not know.", *map(form, answers.wrong_texts(row))]
+            replies = self.target.judge([(row, text) for text in texts])
+            for text, reply in zip(texts, replies, strict=True):
+                if reply.reward is not None and reply.reward >= full:
+                    self._record(Probe("ignores the gold", row, text), reply, threshold=full)
             self.result.note = "right and wrong answers earn the same"
         elif full > 0:
             self.result.note = _OF_FORM_ALONE
@@ -609,7 +619,11 @@ class _Audit:
             self.target.fresh()
             noise = self._noise() if UNEQUAL in self.failures else 0.0
             if noise:  # then unequal calls show nothing else
-                kinds = [each for each in kinds if each not in (*_COMPARED, "uneven length")]
+                kinds = [
+                    kind
+                    for kind in kinds
+                    if kind not in _COMPARED and not kind.startswith("uneven")
+                ]
             for at, kind in enumerate(kinds):
                 self.stage = f"second calls, so no findings: {', '.join(kinds[at:])}"
                 findings += self._confirmed(kind, is_pure, noise)

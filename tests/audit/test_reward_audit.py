@@ -170,7 +170,7 @@ def test_a_random_reward_comes_first_and_makes_the_rest_uncertain(audited: Audit
     report = audited(textwrap.dedent(SOUND).replace(head, head + noise))
     first, *others = report.findings
     assert first.kind == "repeated" and first.reply.what.endswith("same calls")
-    paid = [each for each in others if each.kind == "wrong answer"]
+    paid = [each for each in others if each.about.severity == "exploitable"]
     assert paid and not any(each.is_certain for each in paid) and not any(e.cost for e in paid)
     assert report.worst == "unstable" and report.exit_code == 10
     lines = "\n".join(text(report))
