@@ -320,7 +320,7 @@ class _Audit:
         if row.kind == WHOLE:
             self.result.note = "a text without an answer earns as much as the rows' responses"
         elif full > 0 and not self.claims.form:
-            texts = ["I do not know.", *map(form, answers.wrong_texts(row))]
+            texts = ["I do not know.", *(form(wrong) for wrong in answers.wrong_texts(row))]
             replies = self.target.judge([(row, text) for text in texts])
             for text, reply in zip(texts, replies, strict=True):
                 if reply.reward is not None and reply.reward >= full:
