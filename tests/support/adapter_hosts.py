@@ -92,6 +92,18 @@ def verl(cases: Sequence[Case]) -> list[float | None]:
     return [each["reward_score"] for each in found]
 
 
+def verl_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows that verl's own data set gives of a file."""
+    from omegaconf import OmegaConf
+    from tiny_models import byte_tokenizer
+    from verl.utils.dataset.rl_dataset import RLHFDataset
+
+    template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
+    config = OmegaConf.create({"return_raw_chat": True, "cache_dir": str(path.parent / "cache")})
+    read = RLHFDataset(str(path), byte_tokenizer(chat_template=template), config)
+    return [read[at] for at in range(len(read))]
+
+
 def verl_naive(cases: Sequence[Case]) -> list[float | None]:
     """The synchronous manager of before, which puts the reward on the last token."""
     from verl.trainer.ppo.reward import get_custom_reward_fn
