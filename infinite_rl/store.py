@@ -174,7 +174,7 @@ class Rejection:
         """Return the outcome that was written, with an empty sample."""
         task = attempt.task
         return Outcome(
-            attempt, Sample(task.type, "", "", "", task.language), self.score,
+            attempt, Sample(task.reward, "", "", "", task.language), self.score,
             reason=self.reason, certificate=self.measured,
         )  # fmt: skip
 

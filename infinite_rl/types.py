@@ -22,11 +22,11 @@ class TaskType:
     """One kind of task that can be generated.
 
     `name` is the task ("python"), `family` its key in `task_dist` ("coding"; the tasks of a family
-    take turns), `reward` the key in `get_reward_functions()`, `language` a coding task's guest
-    language or "". `type` is the value of the row's `type` column, by default the family.
-    `examples` are few-shot samples in the on-disk format. `answer_form` is an example of the JSON
-    that its answers must be, "" if they are text. `space` has the axes that tell tasks apart; with
-    `template`, `request` is a Jinja2 template of their values (see `tasks/templates.py`).
+    take turns), `reward` the key in `get_reward_functions()` and the row's `type`, `language` a
+    coding task's guest language or "". `examples` are few-shot samples in the on-disk format.
+    `answer_form` is an example of the JSON that its answers must be, "" if they are text. `space`
+    has the axes that tell tasks apart; with `template`, `request` is a Jinja2 template of their
+    values (see `tasks/templates.py`).
     """
 
     name: str
@@ -39,10 +39,6 @@ class TaskType:
     answer_form: str = ""
     space: Space = field(default=Space(), hash=False)
     template: bool = False
-    type: str = ""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "type", self.type or self.family)
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ def judge(
 def sample_from(task: TaskType, sections: Mapping[str, str]) -> Sample:
     """Return the sample of a task from the sections of a text."""
     return Sample(
-        task.type, sections["prompt"], sections["answer"], sections["response"], task.language
+        task.reward, sections["prompt"], sections["answer"], sections["response"], task.language
     )
 
 
@@ -225,7 +225,7 @@ class AttemptRunner:
         try:
             completion = self.journal.complete(call, self.sources[WRITER])
         except NoCompletion as error:
-            empty = Sample(task.type, "", "", "", task.language)
+            empty = Sample(task.reward, "", "", "", task.language)
             return Outcome(attempt, empty, _NO_SCORE).rejected("no completion", str(error))
         return judge(attempt, completion, self.rewards)
 

@@ -35,7 +35,7 @@ from .band import Band
 from .progress import Progress
 
 ON_REQUEST = ("instruction", "logic", "sql")  # families without a weight by default
-_RECORDED = ("name", "family", "reward", "language", "answer_form", "type")  # of a task type
+_RECORDED = ("name", "family", "reward", "language", "answer_form")  # of a task type
 _SHARD_NAME = re.compile(r"([0-9]+)_of_([0-9]+)")
 
 
@@ -201,7 +201,8 @@ def recorded_custom_tasks(manifest: Mapping[str, Any]) -> dict[str, TaskType]:
     every = [*manifest.get("earlier_settings", ()), manifest.get("settings", {})]
     try:
         tasks = [keys for settings in every for keys in settings.get("tasks", {}).values()]
-        types = [TaskType(**keys, system_prompt="", request="") for keys in tasks]
+        known = [{key: keys[key] for key in _RECORDED if key in keys} for keys in tasks]
+        types = [TaskType(**keys, system_prompt="", request="") for keys in known]
     except (AttributeError, TypeError):
         raise StoreError(f"{MANIFEST} is damaged: its task types cannot be read") from None
     return {task.name: task for task in types}

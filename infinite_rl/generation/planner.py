@@ -435,7 +435,7 @@ class Planner:
     def _attempt(
         self, sample: _Sample, slot: Slot, request: str, labels: Mapping[str, str]
     ) -> Attempt:
-        if sample.task.type != sample.task.family:  # else the column `type` names it
+        if sample.task.reward != sample.task.family:  # else the column `type` names it
             labels = {"family": sample.task.name, **labels}
         return Attempt(slot, sample.task, request, slot_seed(self._seed, slot), labels)
 

@@ -94,7 +94,6 @@ def read_task_type(path: str | Path) -> TaskType:
             name=config.name,
             family=config.family or config.name,
             reward=config.reward,
-            type=config.reward,  # so that all verbs know what judges its rows
             language=config.language,
             system_prompt=system_prompt(config.answer, config.response, config.rules),
             request=config.request,

@@ -80,7 +80,7 @@ def reprove(
         RuntimeMissing, SandboxError: nothing can be judged.
         StoreError: the certificates are damaged.
     """
-    kinds = {(task.type, task.language): task for task in tasks.values()}
+    kinds = {(task.reward, task.language): task for task in tasks.values()}
     for name in rewards:  # a type that no task has is a reward's name
         kinds.setdefault((name, ""), TaskType(name, name, name, "", ""))
     judges = {

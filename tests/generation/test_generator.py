@@ -353,6 +353,6 @@ def test_a_users_own_task_and_reward_need_no_edit_and_a_bug_in_it_is_raised(tmp_
     shout = TaskType("shout", "words", "shout", "Shout a word.", "A word, please.")
     more = {"extra_tasks": {"shout": shout}, "extra_rewards": {"shout": Own("shout")}}
     assert make(tmp_path / "a", reply, 4, task_dist={"words": 1.0}, **more).complete
-    assert set(load_dataset(tmp_path / "a")["type"]) == {"words"}
+    assert set(load_dataset(tmp_path / "a")["type"]) == {"shout"}
     with pytest.raises(RuntimeError, match="a bug in the reward"):
         make(tmp_path / "b", right, 5, extra_rewards={"math": Own("broken")})

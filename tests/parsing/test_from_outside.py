@@ -111,7 +111,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_task_a_reward_a_provider_and_a_runtime_of_ones_own_make_rows(made: Path) -> None:
     rows = load_dataset(made)
-    assert list(rows["type"]) == ["sums"] * 3
+    assert list(rows["type"]) == ["sum"] * 3
     assert all(int(answer) % 2 == 0 for answer in rows["answer"]), "wrong sums are kept out"
 
 
