@@ -190,7 +190,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # trainer are in blocks of "sh", which are only read.
 RUN = ["make-a-data-set.md", "judge-a-benchmark.md", "train-a-model.md"]
 PYTHON = [
-    *("audit.md", "curation.md", "datasets.md", "evaluation.md", "export.md", "tools.md"),
+    *("audit.md", "datasets.md", "evaluation.md", "export.md", "measure-rows.md", "tools.md"),
     "training.md",
 ]
 
