@@ -130,8 +130,11 @@ def test_each_verb_and_option_in_a_sentence_exists(capsys: pytest.CaptureFixture
 
 
 # --- configs -------------------------------------------------------------------------------------
+CONFIGURED = ["training.md", "training-at-scale.md", "jobs.md"]
+
+
 def test_each_config_is_accepted(tmp_path: Path) -> None:
-    for block in [*blocks("training-at-scale.md", "yaml"), *blocks("jobs.md", "yaml")]:
+    for block in [each for page in CONFIGURED for each in blocks(page, "yaml")]:
         (tmp_path / launch_config.FILE).write_text(block, encoding="utf-8")
         if launch_config.FILE in block:
             assert launch_config.read(tmp_path, {}).bucket == "my-bucket"
