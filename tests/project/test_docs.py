@@ -56,7 +56,6 @@ LINKING = [
 OUTSIDE = {
     "https://arxiv.org/abs/2311.07911",
     "https://docs.ray.io",
-    "https://github.com/getmoto/moto",
     "https://github.com/halflearned/rlvr-experiments",
     "https://pypi.org/project/reasoning-gym/",
     "https://semver.org",

@@ -19,7 +19,6 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
 SCALE = (ROOT / "docs" / "training-at-scale.md").read_text(encoding="utf-8")
 PITFALLS = (ROOT / "docs" / "training-pitfalls.md").read_text(encoding="utf-8")
-JOBS = (ROOT / "docs" / "jobs.md").read_text(encoding="utf-8")
 _GUARD = re.compile(r"`(test_\w+\.py)::(test_\w+)` \|$", re.M)
 
 
@@ -29,15 +28,11 @@ def section(page: str, name: str) -> str:
 
 def test_every_pitfall_has_a_test_that_exists() -> None:
     texts = {path.name: path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
-    guards = [match for page in (PITFALLS, JOBS) for match in _GUARD.findall(page)]
+    guards = _GUARD.findall(PITFALLS)
     missing = {name for file, name in guards if not re.search(rf"^def {name}\(", texts[file], re.M)}
     assert not missing
-    for page, name in (
-        (PITFALLS, "Pitfalls"),
-        (PITFALLS, "What happens when each part dies"),
-        (JOBS, "Storage"),
-    ):
-        table = section(page, name)
+    for name in ("Pitfalls", "What happens when each part dies"):
+        table = section(PITFALLS, name)
         table = table[table.rindex("|---|---|") :]  # the last one of the section
         rows = re.findall(r"^\| (?!what dies|pitfall|-).*", table, re.M)
         assert len(_GUARD.findall(table)) == len([row for row in rows if row[2] != "-"]) >= 5
