@@ -14,7 +14,7 @@ from statistics import median
 
 from benchmarks import dataset as curation
 from benchmarks import generation as loopback
-from benchmarks import humaneval, resume, rivals
+from benchmarks import humaneval, resume
 from benchmarks import math_verifier as verdicts
 from benchmarks import sandbox as boxes
 from benchmarks.dataset import Planted
@@ -36,16 +36,16 @@ NO_DATA = "no data in ../shared/data"
 
 
 def sandbox(quick: bool) -> Iterator[Line]:
-    """Programs in the WebAssembly sandboxes, beside other ways to run programs, most of which
-    isolate nothing. Reference solutions are counted beside those that pass outside, on CPython 3.11
-    and Node 20, as recorded."""
+    """Programs in the WebAssembly sandboxes, each beside a fresh subprocess, which isolates
+    nothing. `docs/results/rivals.md` has forks, warm interpreters and other sandboxes, some of them
+    faster. Reference solutions are counted beside those that pass outside, on CPython 3.11 and
+    Node 20, as recorded."""
     rounds = 5 if quick else 21
     with RewardExecutor(timeout=30) as executor:
         for name, took in boxes.python_times(executor, rounds):
             yield _beside(f"Python: {name}", took, "python3 -c")
         for name, took in boxes.javascript_times(executor, rounds):
             yield _beside(f"JavaScript: {name}", took, "node -e")
-        yield from _beside_rivals(rounds)
         late = boxes.overshoots(executor, 1 if quick else 5)
         worst = max(map(max, late.values())) * 1000
         yield Line("programs without end: worst delay of their stop", "ms", worst, "sandbox")
@@ -69,16 +69,6 @@ def _beside(what: str, took: Mapping[str, float], peer: str) -> Line:
     if "fib" in what:
         what += ", the work alone"
     return Line(what, "ms", took["sandbox"] * 1000, "sandbox", theirs, peer, "less")
-
-
-def _beside_rivals(rounds: int) -> Iterator[Line]:
-    args = rivals.parser().parse_args(["--rounds", str(rounds)])
-    for language, title in (("python", "Python"), ("javascript", "JavaScript")):
-        for what, seconds in rivals.costs(language, args).items():
-            ours = seconds.pop("here")[0] * 1000
-            for name, (theirs,) in seconds.items():
-                what_ours = f"{title}: {what}, CPU"
-                yield Line(what_ours, "ms", ours, "rivals", theirs * 1000, name, "less")
 
 
 def _references(executor: RewardExecutor, quick: bool) -> Iterator[Line]:
