@@ -39,6 +39,7 @@ from ..runtimes import (
     STOPPED,
     STOPPED_FOR_TIME,
     Limits,
+    Output,
     RunClock,
     runtime_named,
     too_long,
@@ -204,8 +205,7 @@ class Run:
         self.program, self.limits, self.store = program, limits, store
         self.tests: list[TestResult] = []
         self.skipped_ns = 0  # time that timers jumped over
-        self._output: dict[int, list[str]] = {1: [], 2: []}
-        self._room = limits.output_chars
+        self.printed = Output(limits.output_chars)
         self._status: ExecutionStatus = "ok"
         self.exit_code = 0
         self._clock = RunClock(limits)
@@ -266,7 +266,7 @@ class Run:
 
     def execution(self) -> Execution:
         """Return the execution with its test results."""
-        out, err = (whole("".join(self._output[n])) for n in (1, 2))
+        out, err = (whole(self.printed.text(fd)) for fd in (1, 2))
         duration = self._clock.duration_ns() / 1e9
         tests, fuel = tuple(self.tests), self.limits.fuel
         used = fuel_used(self.limits, self.store)
@@ -293,13 +293,10 @@ class Run:
 
     def write(self, descriptor: int, text: str) -> None:
         """Keep what a side prints. Raises `Stopped` past the limit."""
-        self._output[descriptor].append(text[: self._room])
-        self._room -= len(text)
-        if self._room < 0:
-            self._room = 0
-            self.error(
-                f"output longer than {self.limits.output_chars} characters", STOPPED, "output"
-            )
+        self.printed.write(descriptor, text)
+        if self.printed.is_cut:
+            reason = f"output longer than {self.limits.output_chars} characters"
+            self.error(reason, STOPPED, "output")
             raise Stopped
 
     def exited(self, code: float) -> None:
@@ -310,7 +307,7 @@ class Run:
     def error(self, reason: str, exit_code: int = 1, status: ExecutionStatus = "error") -> None:
         """Say why the program did not end well."""
         self._status, self.exit_code = status, exit_code
-        self._output[2].append(f"{reason}\n")
+        self.printed.explain(reason)
 
     def report(self, side: Side, error: int) -> None:
         """Report an error that the program did not catch."""
