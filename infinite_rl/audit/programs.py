@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..layout import fenced, tagged
+from ..parsing.syntax import UNREADABLE, syntax_tree
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
 
@@ -90,8 +91,8 @@ def _cases_of(part: Mapping[str, Any]) -> Iterator[tuple[str, Case]]:
 def parsed(text: str) -> ast.Module | None:
     """A text as a module of Python; None if it is none."""
     try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return syntax_tree(text)
+    except UNREADABLE:
         return None
 
 
