@@ -17,8 +17,9 @@ from ..engine import deadline, fresh_store, timeout_reason
 from ..instance import MemoryImage, OutOfBounds
 from ..runtimes import Limits, Output, load_guest, runtime_named
 from ..session import START_S, TurnResult, TurnStatus, result_of
-from .guest import JavaScriptGuest, Run, Side, Stopped, whole
+from .guest import JavaScriptGuest
 from .machine import GLOBAL_SCRIPT, OutOfMemory
+from .run import Run, Side, Stopped, whole
 
 # A function that shows a value as Node's prompt does, and undefined as nothing. The value of a
 # script that awaits is in an object.
