@@ -40,8 +40,7 @@ class RewardFunction(ABC):
     def __init__(
         self, task_name: str = "", timeout: float = 5, *, shaping: Shaping | None = None
     ) -> None:
-        if not isinstance(timeout, int | float) or not timeout > 0:
-            raise UsageError(f"the timeout must be a positive number, not {timeout!r}")
+        check_timeout(timeout)
         self.task_name = task_name or self.name
         self.timeout = timeout
         self._signals: tuple[Signal, ...] = ()
@@ -125,6 +124,12 @@ class RewardFunction(ABC):
 
 class BadReference(ValueError):
     """The reference is at fault, not the model: nothing can be judged against it."""
+
+
+def check_timeout(timeout: object) -> None:
+    """Raise UsageError unless a timeout is a positive number of seconds."""
+    if not isinstance(timeout, int | float) or not timeout > 0:
+        raise UsageError(f"the timeout must be a positive number, not {timeout!r}")
 
 
 def unscored(format_score: float, reason: str, **details: str) -> RewardFunctionScore:
