@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 from ..layout import ANSWER_TAG
 from ..parsing.markup import format_of, tag_matches
-from ..parsing.syntax import syntax_tree
+from ..parsing.syntax import UNREADABLE, syntax_tree
 from ..types import RewardFunctionScore, ScoreStatus
 from .reward_function import BadReference, Expected, RewardFunction, by_predicate, unscored
 
@@ -146,7 +146,7 @@ def read_puzzle(text: str) -> Puzzle:
             raise BadReference(f"a constraint is a text of at most {MAX_CHARS} characters")
         try:
             tree = syntax_tree(each.strip(), "eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        except UNREADABLE:
             raise BadReference(f"the constraint {each!r} is no expression") from None
         constraints[each] = _compiled(tree, domains, each)
         names[each] = frozenset(

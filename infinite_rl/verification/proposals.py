@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..parsing.syntax import syntax_tree
+from ..parsing.syntax import UNREADABLE, syntax_tree
 from ..sandbox.javascript.tokens import tokens
 from .forms import Input
 from .inputs import REGULAR, CallInput, changed_call, changed_text, in_order, key_of
@@ -598,7 +598,7 @@ def constants(code: str, language: str) -> tuple[list[float], list[str]]:
         return numbers, texts
     try:
         tree = syntax_tree(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNREADABLE:
         return numbers, texts
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant):

@@ -30,7 +30,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from ...parsing.syntax import syntax_tree
+from ...parsing.syntax import UNREADABLE, syntax_tree
 from ..rows import Row
 from .parts import (
     Skipped,
@@ -257,7 +257,7 @@ def called_checker(script: str) -> str:
     """
     try:
         tree = syntax_tree(script)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNREADABLE:
         raise Skipped("its checker is no Python 3") from None
     mains = [node for node in tree.body if isinstance(node, ast.If) and _is_main(node.test)]
     if not mains:
