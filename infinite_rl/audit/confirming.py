@@ -61,8 +61,7 @@ def _noise(run: ProbeRun) -> float:
     unequal = [pair for pair in zip(*replies, strict=True) if not same(*pair)]
     rewards = [(one.reward, other.reward) for one, other in unequal]
     return max(
-        (math.inf if None in (a, b) else abs((a or 0) - (b or 0)) for a, b in rewards),
-        default=0.0,
+        (math.inf if None in (a, b) else abs((a or 0) - (b or 0)) for a, b in rewards), default=0.0
     )
 
 
