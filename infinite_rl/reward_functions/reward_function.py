@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import UsageError, shown
@@ -124,6 +125,25 @@ class RewardFunction(ABC):
 
 class BadReference(ValueError):
     """The reference is at fault, not the model: nothing can be judged against it."""
+
+
+def reference_text(expected: object, what: str) -> str:
+    """Return a reference as JSON text. Raises `BadReference` if it has none; `what` names it."""
+    try:
+        return expected if isinstance(expected, str) else json.dumps(expected)
+    except (TypeError, ValueError, RecursionError):
+        raise BadReference(f"{what} is not JSON") from None
+
+
+def reference_object(expected: object, what: str) -> Mapping[str, Any]:
+    """Return a reference that is an object, or the JSON text of one. Raises `BadReference`."""
+    try:
+        value = json.loads(expected) if isinstance(expected, str) else expected
+    except (ValueError, RecursionError):
+        raise BadReference(f"{what} is not JSON") from None
+    if not isinstance(value, Mapping):
+        raise BadReference(f"{what} is not an object")
+    return value
 
 
 def check_timeout(timeout: object) -> None:
