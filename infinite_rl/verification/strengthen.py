@@ -21,10 +21,11 @@ from ..reward_functions.reward_function import BadReference
 from ..sandbox.executor import RewardExecutor
 from ..types import Sample
 from .aids import Aids
+from .distances import FAR, NEAR, OTHER, REACHES
 from .forms import Check, Form, Input, form_of
 from .inputs import CallInput
 from .mutation import Mutant, some_mutants
-from .proposals import FAR, NEAR, OTHER, REACHES, Proposals
+from .proposals import Proposals
 from .trials import Trials
 
 _ROUND = 50  # inputs of one round of the search
@@ -50,7 +51,7 @@ class SearchLimits:
     `mutants` bounds the mutants of one change, `pairs` those of two, `inputs` the inputs that run,
     and `fuel` the instructions of these runs, after which no further round begins.
     Each mutant is killed by `kills` of the new tests, if so many inputs kill it. `reach` is
-    "shown", "near" or "far" (see `proposals`).
+    "shown", "near" or "far" (see `distances`).
     """
 
     mutants: int = 150
