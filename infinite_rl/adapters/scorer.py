@@ -52,7 +52,7 @@ class Scorer:
         }
         self._others: dict[str, Scorer] = {}
         self._rewards = get_reward_functions(timeout, extra, only=())
-        self._known = {**REWARDS, **self._rewards}
+        self._by_name = {**REWARDS, **self._rewards}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the settings: another process makes its own sandboxes."""
@@ -94,7 +94,7 @@ class Scorer:
         pairs = list(pairs)
         by_type: dict[str, list[int]] = {}
         for index, (sample, _) in enumerate(pairs):
-            look_up("reward", sample.type, self._known)
+            look_up("reward", sample.type, self._by_name)
             by_type.setdefault(sample.type, []).append(index)
         scores: dict[int, RewardFunctionScore] = {}
         for name, indices in by_type.items():
