@@ -14,7 +14,8 @@ from unittest.mock import patch
 import pytest
 
 from infinite_rl.sandbox.executor import RewardExecutor
-from infinite_rl.sandbox.javascript.guest import JavaScriptGuest, Side
+from infinite_rl.sandbox.javascript.guest import JavaScriptGuest
+from infinite_rl.sandbox.javascript.run import Side
 from infinite_rl.sandbox.runtimes import Limits
 from infinite_rl.types import Program
 from tests.support.labelled import assert_none

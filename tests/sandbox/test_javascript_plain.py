@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from infinite_rl.sandbox.javascript.guest import JavaScriptGuest, _Plain
+from infinite_rl.sandbox.javascript.guest import JavaScriptGuest
 from infinite_rl.sandbox.javascript.plain import plain_steps
+from infinite_rl.sandbox.javascript.run import PlainTests
 from infinite_rl.sandbox.runtimes import Limits
 from infinite_rl.types import Program
 from tests.support.labelled import assert_none
@@ -15,7 +16,7 @@ from tests.support.labelled import assert_none
 class _Running(JavaScriptGuest):
     """A guest that runs all tests."""
 
-    def _read_plain(self, *_tests: object) -> _Plain | None:
+    def _read_plain(self, *_tests: object) -> PlainTests | None:
         return None
 
 
