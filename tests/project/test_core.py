@@ -1,6 +1,5 @@
 """The tier `core`: quick, and still a view of every room and of every contract of the project."""
 
-import ast
 from pathlib import Path
 
 from core_tier import CORE
@@ -21,9 +20,8 @@ def test_core_has_tests_of_every_room() -> None:
 def test_what_core_names_is_there() -> None:
     for entry in CORE:
         file, _, test = entry.partition("::")
-        tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
-        tests = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-        assert not test or test in tests, entry
+        source = (TESTS / file).read_text(encoding="utf-8")
+        assert not test or f"\ndef {test}(" in source, entry
 
 
 def test_core_stays_small() -> None:

@@ -1,8 +1,8 @@
 """What `pytest -m core` holds: the main promises of each room, in less than a minute.
 
-A line is a room, then its test files or single tests of one; tests marked `slow` are left out. A file
-that is not listed is not even imported, and none that is loads torch. A promise of the first rank
-is listed here, and all others are not.
+A line is a room, then its test files or single tests of one; what is marked `slow` is left out. A
+file that is not listed is not even imported, and none that is loads torch. A promise of the first
+rank is listed here; all others are not.
 """
 
 _CORE = """
