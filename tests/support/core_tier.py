@@ -8,12 +8,12 @@ rank is listed here; all others are not.
 _CORE = """
 adapters: adapters tools
 audit: rollouts reward_audit::test_a_sound_reward_is_not_accused
-cli: cli config
-dataset: ground_truth rows scoring split
+cli: cli config errors
+dataset: ground_truth loaders rows scoring split
 evaluation: evaluation
 export: export
 files: atomic logs
-generation: generator outcomes plan
+generation: attempts generator outcomes plan
 inference: budget journal
 launch: launch
 parsing: from_outside parser
@@ -21,9 +21,9 @@ procedural: procedural_kinds procedural::test_texts_are_those_of_every_other_mac
 project: core names package
 providers: keys providers replies
 report: report
-reward_functions: coding compare instruction math_reward
+reward_functions: coding compare instruction logic math_equations math_reward programs
 root: certificates estimators redact store
-sandbox: executor javascript_channel javascript_runners python_guest python_tests sql_guest
+sandbox: engine executor javascript_channel javascript_runners python_guest python_tests sql_guest
 serve: protocols serving
 storage: storage
 tasks: instructions taxonomy

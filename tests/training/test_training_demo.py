@@ -77,9 +77,9 @@ def test_the_command_counts_each_phase_and_plots_the_reward(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The notebook, which a test runs, shows that the demo rises."""
-    monkeypatch.setattr(demo, "QUICK", demo.Recipe(10, 8, rows=400, tests=50))
+    monkeypatch.setattr(demo, "QUICK", demo.Recipe(21, 21, rows=400, tests=50))
     _after, rewards = outcome(tmp_path, capsys)
-    assert len(rewards) == 8 and all(0 <= reward <= 1 for reward in rewards)
+    assert len(rewards) == 21 and all(0 <= reward <= 1 for reward in rewards)
 
 
 @pytest.mark.slow
