@@ -38,7 +38,7 @@ from infinite_rl.types import Sample
 
 LANGUAGES = ("python", "javascript")
 # For each family and level; `test_procedural_fuzz.py` has 100,000 rows in the tier soak.
-SEEDS = {"math": 100, "python": 4, "javascript": 4, "sql": 4}
+SEEDS = {"math": 100, "python": 4, "javascript": 6, "sql": 4}
 
 
 def each_level(task: str, seeds: int) -> Iterator[tuple[str, int, int]]:

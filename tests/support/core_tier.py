@@ -8,7 +8,7 @@ rank is listed here; all others are not.
 _CORE = """
 adapters: adapters tools
 audit: rollouts reward_audit::test_a_sound_reward_is_not_accused
-cli: cli config errors
+cli: cli config
 dataset: ground_truth loaders rows scoring split
 evaluation: evaluation
 export: export
@@ -23,7 +23,7 @@ providers: keys providers replies
 report: report
 reward_functions: coding compare instruction logic math_equations math_reward programs
 root: certificates estimators redact store
-sandbox: engine executor javascript_channel javascript_runners python_guest python_tests sql_guest
+sandbox: engine executor javascript_channel javascript_runners python_guest python_tests
 serve: protocols serving
 storage: storage
 tasks: instructions taxonomy
@@ -31,7 +31,7 @@ training: prompt_queue run_folder training_config
 verification: certificate cross_tests self_test
 view: view
 workers: workers::test_results_come_in_order_and_unchanged
-workers: workers::test_a_hanging_worker_is_replaced
+workers: workers::test_a_worker_whose_answers_nobody_took_is_not_used_again
 """
 CORE = {
     f"{room}/test_{file}.py{colons}{test}"
