@@ -82,7 +82,9 @@ class Candidate(NamedTuple):
         return fault_before(self.before) or fault_after(self.after, answer)
 
 
-def answer_text(text: str, convention: Convention = "tag", *, reference: bool = False) -> str:
+def answer_text(
+    text: str, convention: Convention = "tag", *, reference: bool = False, question: str = ""
+) -> str:
     """The part of a text that is its answer, by one of the conventions.
 
     - "tag": the last `<answer>` tag after the thinking, in it or without it the last box, else what
@@ -104,7 +106,7 @@ def answer_text(text: str, convention: Convention = "tag", *, reference: bool = 
         content = tags[-1].content if tags else visible
         stated = _stated_box(content) or after_marker(content)
         if stated is None and is_spoken(content):
-            stated = last_claim(content)
+            stated = last_claim(content, question)
             if stated is None and not reference and _MATHEMATICS.search(content):
                 raise Unparsed("the last sentence states no answer")
         return content if stated is None else stated

@@ -90,7 +90,7 @@ def _labelled(text: str) -> str:
     for match in filter(None, values):
         words, value = match["label"].casefold().split(), _PLACE.sub("", match["value"]).rstrip()
         label = " ".join(words)
-        if not _NO_LABELS.isdisjoint(words) or is_unit(label):
+        if not _NO_LABELS.isdisjoint(words) or (is_unit(label) and label != "min"):
             return text
         parts.append(value if _RELATION.match(value) else f"\\text{{{label}}} = {value}")
     return ", ".join(parts)

@@ -6,7 +6,7 @@ written as a row of its words and marks with `#` for each piece of mathematics, 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import takewhile
 from typing import NamedTuple
@@ -71,8 +71,11 @@ def is_spoken(text: str) -> bool:
     return bool(whole or _grammar("concluded").search(text))
 
 
-def last_claim(text: str) -> str | None:
-    """What the last sentence of a text states, that is no remark; None if it states nothing."""
+def last_claim(text: str, question: str = "") -> str | None:
+    """What the last sentence of a text states, that is no remark; None if it states nothing.
+
+    Of several values the `question` tells which one it asks for.
+    """
     text = _grammar("qed").sub("", text.strip()).rstrip()
     items = [*takewhile(_grammar("item").fullmatch, reversed(text.split("\n")))]
     if len(items) > 1:  # "* youngest: 8" and so on, each on its line
@@ -81,31 +84,31 @@ def last_claim(text: str) -> str | None:
     labels = list(_grammar("part").finditer(text))
     if len(labels) > 1 and labels[0][1] in ("a", "i"):
         ends = [*(match.start() for match in labels[1:]), len(text)]
-        parts = [_last(text[m.end() : end]) for m, end in zip(labels, ends, strict=True)]
+        parts = [_last(text[m.end() : end], "") for m, end in zip(labels, ends, strict=True)]
         if None not in parts:
             return " ".join(f"({m[1]}) {part}" for m, part in zip(labels, parts, strict=True))
-    return _last(text)
+    return _last(text, question)
 
 
-def _last(text: str) -> str | None:
+def _last(text: str, question: str) -> str | None:
     starts = [0, *(match.end() for match in _grammar("sentences").finditer(text))]
     for start, end in zip(starts[::-1], [*starts[1:], len(text)][::-1], strict=True):
         sentence = text[start:end].strip()
         if len(sentence) > _LONGEST:
             return None
         if sentence and not _grammar("remark").fullmatch(sentence):
-            return claim(sentence)
+            return claim(sentence, question)
     return None
 
 
-def claim(sentence: str) -> str | None:
+def claim(sentence: str, question: str = "") -> str | None:
     """What a sentence states: its value with unit and restriction, None if it states nothing."""
     if sentence.endswith("?"):
         return None
     bold = list(_grammar("bold").finditer(sentence))
     if len(bold) == 1 and not fault_before(sentence[: bold[0].start()]):
         content = bold[0][1] or bold[0][2]
-        return (is_spoken(content) and claim(content)) or content
+        return (is_spoken(content) and claim(content, question)) or content
     row = _row(sentence.replace("**", ""))
     if len(row.pieces) > _MOST:
         return None
@@ -116,19 +119,17 @@ def claim(sentence: str) -> str | None:
         rests = [row.part(step.end()) for step in _grammar("step").finditer(row.row)]
         rests = [rest for rest in rests if rest.pieces and ("#" in rest.row or "#" not in row.row)]
         if not rests:
-            return _stated(row)
+            return _stated(row, question)
         row = rests[-1]
     return None
 
 
-def _stated(row: Row) -> str | None:
-    if _grammar("rejected").search(row.row):
-        return None
+def _stated(row: Row, question: str) -> str | None:
     if _grammar("impossible").search(row.row):
         return "no solution"
-    several = _several_claims(row)
-    if several:
-        return several
+    claims = _claims(row)
+    if len(claims) > 1:
+        return _asked_for(claims, question)
     theorem = _grammar("theorem").search(row.row)
     row = _without_remarks(row.part(0, theorem.start()) if theorem else row)
     if "#" not in row.row:
@@ -137,86 +138,141 @@ def _stated(row: Row) -> str | None:
             return _in_words(row)
     if _grammar("ratio").search(row.row):
         row = _with_ratios(row)
-    all_but = _grammar("all but").search(row.row)
-    if all_but and not _grammar("unclaimed").search(row.row[: all_but.start()]):
-        changed = _grammar("changed").search(row.row[: all_but.start()])
-        return None if changed else row.part(all_but.start()).written.replace(" and ", ", ")
-    if _grammar("bounded").match(row.row):
-        return _inequality(row)
-    if (
-        _grammar("part of whole").search(row.row)
-        and "%" in row.text[: row.pieces[-1].start].rstrip()[-6:]
-    ):
-        return Row(row.text, row.pieces[-3:-2]).written  # "28 is 35% of 80"
+    for name, reading in _READINGS.items():
+        match = _grammar(name).search(row.row)
+        stated = reading(row, match) if match else ""
+        if stated != "":
+            return stated
+    return _value(row, question)
+
+
+def _value(row: Row, question: str) -> str | None:
+    """The value that stands alone or follows the verb, with its unit and its restriction."""
     row, restriction = _without_restriction(row)
-    subject = _grammar("only value").match(row.row)
-    predicate = _grammar("result").match(subject["after"]) if subject else None
-    if subject and predicate and not _grammar("unclaimed").search(subject["before"]):
-        return row.part(subject.start("after") + predicate.start("words")).written
+    described = _grammar("described").match(row.row)
+    if described and not _grammar("unclaimed").search(described["before"]):
+        return row.part(described.start("words")).written
     if _grammar("unclaimed").search(row.row):
         return None
     if _grammar("equated").match(row.row) and not _grammar("relation").search(row.written):
         written = re.sub(r"\s+is congruent to\s+", r" \\equiv ", row.written)
         written = re.sub(r"\s+modulo\s+\$?(\w+)\$?", r" \\pmod{\1}", written)
         return re.sub(rf"\s+{_TABLES.source('equates')}\s+", " = ", written) + restriction
-    counted = _grammar("counted").search(row.row)
-    if counted and not _grammar("changed").search(row.row):
-        return row.part(counted.start()).written
     if _grammar("two claims").search(row.row):
         return row.written
-    match = _grammar("only value").match(row.row) or _grammar("value after verb").match(row.row)
+    match = (
+        _grammar("only value").match(row.row)
+        or _not_given(row, question)
+        or _grammar("value after verb").match(row.row)
+    )
     if match is None:
         return _in_words(row)
     before, after = match["before"], match["after"]
-    if _grammar("changed").search(_grammar("verbs").split(before)[-1]) or (
-        after.strip() and _grammar("pointed").match(before)
-    ):
+    changed = _grammar("changed").search(_grammar("verbs").split(before)[-1])
+    pointed = after.strip() and _grammar("pointed").match(before)
+    asserted = row.part(0, match.start("value")).written
+    if changed or pointed or _grammar("changed behind").search(after):
         return None
-    if fault_before(row.part(0, match.start("value")).written, either=" or " in match["value"]):
+    if fault_before(asserted, either=" or " in match["value"]):
         return None
-    if _grammar("changed behind").search(after):
-        return None
-    value = _grammar("equal sign").sub(
-        r"\1", row.part(match.start("value"), match.end("value")).written
-    )
-    value = _grammar("factorial").sub(
-        r"\1 =", _grammar("name of matrix").sub("", _grammar("last stop").sub(r"\1", value))
-    )
     if after.startswith(" ("):
         return row.part(match.start("value")).written
-    value = _last_equation(row.part(match.start("value"), match.end("value"))) or value
+    group = row.part(match.start("value"), match.end("value"))
+    value = _last_equation(group) or group.written
+    for name, instead in _SPELLED:
+        value = _grammar(name).sub(instead, value)
     parts = value.split(", or ")
     if len(parts) == 2 and not _grammar("named letter").search(value):
         value = " = ".join(parts)  # "0.25, or 25%"
     noun = _noun(row.part(match.end("value")), value)
-    about = re.search(r"(?:approximately|about|roughly|around) $", before)
-    return f"{'about ' if about else ''}{value}{noun}{restriction}"
+    about = "about " if _grammar("about").search(before) else ""
+    return f"{about}{value}{noun}{restriction}"
 
 
-def _several_claims(row: Row) -> str:
-    """`radius 5, center (2, 3)` of "The radius is 5 and the center is (2, 3)", "" for others."""
+_SPELLED = (
+    ("equal sign", r"\1"),
+    ("last stop", r"\1"),
+    ("name of matrix", ""),
+    ("factorial", r"\1 ="),
+)
+
+
+def _not_given(row: Row, question: str) -> re.Match[str] | None:
+    """The only value that the question does not give: `3 hours` of "It needs 3 hours for 240 km".
+
+    What the question counts ("How many balls") must be named beside it.
+    """
+    given = set(_grammar("numeral").findall(question))
+    counted = _grammar("how many").search(question)
+    if not question or (counted and counted[1].casefold() not in row.row.split()):
+        return None
+    values = [
+        match
+        for match in _grammar("each value").finditer(row.row)
+        if not given.issuperset(
+            _grammar("numeral").findall(
+                row.part(match.start("value"), match.end("value")).written
+            )
+        )
+    ]
+    return values[0] if len(values) == 1 else None
+
+
+def _claims(row: Row) -> list[tuple[str, str]]:
+    """The names and values of "The radius is 5 and the center is (2, 3)"; [] if it is no list."""
     end = len(row.row.rstrip(" .!"))
     starts = [match.span() for match in _grammar("join").finditer(row.row, 0, end)]
-    parts: list[str] = []
+    claims: list[tuple[str, str]] = []
     begin = 0
     for stop, following in [*starts, (end, end)]:
-        claimed = _grammar("part claim").match(row.row[begin:stop])
+        part = row.row[begin:stop]
+        claimed = _grammar("part claim").match(part)
+        if claimed is None and claims:
+            claimed = _grammar("without verb").match(part)  # "and perimeter 30"
         if claimed is None:
             continue  # "2 and 3 and the ..."
-        words = [word for word in claimed["subject"].split() if word.isalpha()]
-        label = " ".join([word for word in words if word not in _NO_LABEL][:3])
-        subject = f"{claimed['subject']} "[-20:]
+        words = (claimed["noun"] or claimed["subject"]).split()
+        names = [word for word in words if word.replace("-", "").isalpha()]
+        label = " ".join([word for word in names if word not in _NO_LABEL][:3])
+        subject = f"{claimed['subject']} {claimed['noun'] or ''} "[-20:]
         if (
             not label
             or _grammar("unclaimed").search(claimed[0])
             or _grammar("changed").search(subject)
         ):
-            return ""
+            return []
         value = row.part(begin, stop).part(claimed.start("value")).written
-        parts.append(f"{label} {value.replace(_MINUS, '-')}")
+        claims.append((label.removesuffix("-coordinate"), value.replace(_MINUS, "-")))
         begin = following + 1
-    whole = len(parts) > 1 and begin == end + 1
-    return ", ".join(parts) if whole else ""
+    return claims if begin == end + 1 else []
+
+
+def _asked_for(claims: list[tuple[str, str]], question: str) -> str:
+    """The value of the only name that the question has, else all with their names."""
+    words = set(" ".join(_grammar("asked").findall(question)).casefold().split())
+    asked = [value for label, value in claims if words.issuperset(label.split())]
+    if len(asked) == 1 and "and" not in words:
+        return asked[0]
+    return ", ".join(f"{label}{' =' * (len(label) == 1)} {value}" for label, value in claims)
+
+
+def _all_but(row: Row, match: re.Match[str]) -> str | None:
+    before = row.row[: match.start()]
+    if _grammar("unclaimed").search(before) or _grammar("changed").search(before):
+        return None
+    return row.part(match.start()).written.replace(" and ", ", ")
+
+
+def _share(row: Row, match: re.Match[str]) -> str:
+    """`35%` of "28 is 35% of 80"."""
+    share = row.part(match.start("value"), match.end("value")).written
+    return share if share.endswith(("%", "percent")) else ""
+
+
+def _counts(row: Row, match: re.Match[str]) -> str:
+    """`8 goats and 12 chickens`."""
+    changed = _grammar("changed").search(row.row) or _grammar("unclaimed").search(row.row)
+    return "" if changed else row.part(match.start()).written
 
 
 def _last_equation(group: Row) -> str:
@@ -227,10 +283,11 @@ def _last_equation(group: Row) -> str:
     return parts[-1] if joined and all("=" in part for part in parts) else ""
 
 
-def _inequality(row: Row) -> str:
+def _inequality(row: Row, match: re.Match[str]) -> str:
     """`x \\ge 2 \\text{ and } x < 5` of "x is at least 2 and less than 5"."""
-    letter, *values = [row.text[p.start : p.end] for p in row.pieces if p.kind == "#"]
-    signs = map(_sign, _grammar("bound").findall(row.row))
+    span = row.part(match.start(), match.end())
+    letter, *values = [span.text[p.start : p.end] for p in span.pieces if p.kind == "#"]
+    signs = map(_sign, _grammar("bound").findall(span.row))
     return " and ".join(f"{letter} {sign} {n}" for sign, n in zip(signs, values, strict=True))
 
 
@@ -238,6 +295,14 @@ def _sign(bound: str) -> str:
     upper = bound.startswith(("at most", "no more", "less", "smaller", "fewer"))
     closed = bound.startswith(("at", "no")) or bound.endswith("equal to")
     return ("\\le" if closed else "<") if upper else ("\\ge" if closed else ">")
+
+
+_READINGS: dict[str, Callable[[Row, re.Match[str]], str | None]] = {
+    "all but": _all_but,
+    "bounded": _inequality,
+    "part of whole": _share,
+    "counted": _counts,
+}
 
 
 def _noun(behind: Row, value: str) -> str:

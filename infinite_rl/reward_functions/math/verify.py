@@ -102,7 +102,9 @@ def _judged(
     faults: dict[str, Exception] = {}
     for side, text in (("gold", gold), ("prediction", prediction)):
         try:
-            answers[side] = answer_text(text, extract, reference=side == "gold")
+            gold_side = side == "gold"
+            asked = "" if gold_side else question
+            answers[side] = answer_text(text, extract, reference=gold_side, question=asked)
         except Unparsed as fault:
             faults[side] = fault
     numerals = [_INTEGER.fullmatch(answer) for answer in answers.values()]
