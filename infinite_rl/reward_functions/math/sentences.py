@@ -22,6 +22,9 @@ _PIECE = re.compile("|".join(f"(?P<{kind}>{_TABLES.source(kind)})" for kind in _
 _PREPOSITIONS, _NO_UNITS, _NO_NAMES = map(_TABLES.words, ("prepositions", "no units", "no names"))
 _RAW_KINDS, _ANY_KIND = _TABLES.words("raw kinds"), _TABLES.words("any kind")
 _UNIT_WORDS, _NO_LABEL = _TABLES.words("unit words"), _TABLES.words("no label")
+_OPPOSITES = [
+    [frozenset(names.split()) for names in row.split(",")] for row in _TABLES.rows("opposites")
+]
 _MINUS, _EXACTLY = "\N{MINUS SIGN}", ("exactly", "precisely", "only")
 _LONGEST, _MOST = 1_000, 150  # characters, and pieces, of a sentence that is read
 
@@ -117,7 +120,8 @@ def claim(sentence: str, question: str = "") -> str | None:
         if yes:
             return yes["words"]
         rests = [row.part(step.end()) for step in _grammar("step").finditer(row.row)]
-        rests = [rest for rest in rests if rest.pieces and ("#" in rest.row or "#" not in row.row)]
+        numeric = "#" in row.row and not _grammar("asks words").search(question)
+        rests = [rest for rest in rests if rest.pieces and ("#" in rest.row or not numeric)]
         if not rests:
             return _stated(row, question)
         row = rests[-1]
@@ -168,6 +172,8 @@ def _value(row: Row, question: str) -> str | None:
     if match is None:
         return _in_words(row)
     before, after = match["before"], match["after"]
+    if _of_another(row.row[: match.start("value")], question):
+        return None
     changed = _grammar("changed").search(_grammar("verbs").split(before)[-1])
     pointed = after.strip() and _grammar("pointed").match(before)
     asserted = row.part(0, match.start("value")).written
@@ -194,7 +200,20 @@ _SPELLED = (
     ("last stop", r"\1"),
     ("name of matrix", ""),
     ("factorial", r"\1 ="),
+    ("measured product", r"\1"),
 )
+
+
+def _of_another(subject: str, question: str) -> bool:
+    """Whether a subject is the opposite of what is asked: "The minimum is" for a maximum."""
+    asked = set(re.findall("[a-z]+", question.rpartition(". ")[2].casefold()))
+    named = set(subject.split())
+    for group in _OPPOSITES if question else ():
+        wanted = [not names.isdisjoint(asked) for names in group]
+        stated = [not names.isdisjoint(named) for names in group]
+        if sum(wanted) == 1 and any(stated) and not stated[wanted.index(True)]:
+            return True
+    return False
 
 
 def _not_given(row: Row, question: str) -> re.Match[str] | None:
@@ -210,9 +229,7 @@ def _not_given(row: Row, question: str) -> re.Match[str] | None:
         match
         for match in _grammar("each value").finditer(row.row)
         if not given.issuperset(
-            _grammar("numeral").findall(
-                row.part(match.start("value"), match.end("value")).written
-            )
+            _grammar("numeral").findall(row.part(match.start("value"), match.end("value")).written)
         )
     ]
     return values[0] if len(values) == 1 else None
@@ -287,7 +304,8 @@ def _inequality(row: Row, match: re.Match[str]) -> str:
     """`x \\ge 2 \\text{ and } x < 5` of "x is at least 2 and less than 5"."""
     span = row.part(match.start(), match.end())
     letter, *values = [span.text[p.start : p.end] for p in span.pieces if p.kind == "#"]
-    signs = map(_sign, _grammar("bound").findall(span.row))
+    between = " between " in span.row
+    signs = [">", "<"] if between else map(_sign, _grammar("bound").findall(span.row))
     return " and ".join(f"{letter} {sign} {n}" for sign, n in zip(signs, values, strict=True))
 
 

@@ -4,15 +4,18 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Literal
 
+from ...parsing.word_tables import WordTables
+from . import units
 from .bounds import Budget, NotReady, OutOfTime, OverBudget, Unavailable, Undefined, Unparsed
 from .canonicalize import canonicalize
 from .equivalence import difference
-from .exact import half_factored
+from .exact import factors, half_factored
 from .extract import Convention, answer_text
 from .normal_form import read
 from .regions import approximate_value
@@ -21,6 +24,7 @@ from .tree import Node, show
 Decimals = Literal["exact", "gold"]
 VerdictStatus = Literal["equal", "different", "unparsed", "timeout", "budget"]
 
+_TABLES = WordTables(__file__)
 _INTEGER = re.compile(r"\s{0,99}(?:\$(-?[0-9]{1,300})\$|(-?[0-9]{1,300}))\.?\s{0,99}")
 CALCULUS = ("\\int", "\\sum", "\\prod", "\\lim", "{dx}", "∫", "∑", "∏")  # perhaps work for sympy
 _DECIMAL = re.compile(r"\.([0-9]+)(?:e([-+]?[0-9]{1,3}))?")
@@ -181,21 +185,80 @@ def _decided(
         return Verdict("equal", "", *shown)  # `b` and `B`
     try:
         reason = difference(prediction, gold, budget)
-        if reason and question and prediction.op == "text" and gold.value in ("yes", "no"):
-            from .question import yes_or_no
-
-            reason = "" if yes_or_no(question, str(prediction.value)) == gold.value else reason
+        if reason and question:
+            prediction = _as_asked(question, prediction, gold)
+            reason = difference(prediction, gold, budget)
         if not reason and half_factored(prediction, gold, budget):
             reason = "one is factored further"
         if not reason and question:
-            from .question import unasked  # most callers have none
-
-            reason = unasked(question, prediction, gold, budget)
+            reason = _unasked(question, prediction, gold, budget)
     except Undefined as fault:
         return Verdict("different", str(fault), *shown)
     except _FAULTS as fault:
         return Verdict(_status(fault), str(fault), *shown)
     return Verdict("different" if reason else "equal", reason, *shown)
+
+
+@cache
+def _asks(name: str) -> re.Pattern[str]:
+    """A pattern for a question: most callers have none."""
+    return _TABLES.pattern(name)
+
+
+def _as_asked(question: str, prediction: Node, gold: Node) -> Node:
+    """The prediction as an answer to the question, which may hold a part of it.
+
+    "Not prime" answers "Is 91 prime?", `x + y = 5` is what "Find $x+y$" asks for, and a "triangle"
+    that is asked about may follow a word.
+    """
+    if prediction.op == "equation" and gold.is_expression:
+        for formula in _asks("formula").findall(question):
+            with suppress(*_FAULTS):
+                if _cached_form(formula) == prediction.args[0]:
+                    return prediction.args[1]
+    if not prediction.op == gold.op == "text":
+        return prediction
+    said, expected = str(prediction.value), str(gold.value)
+    if expected in ("yes", "no"):
+        return Node("text", (), _yes_or_no(question, said) or said)
+    short, long = sorted((said, expected), key=len)
+    added = long.removeprefix(f"{short} ").split()
+    asked_about = set(re.findall("[a-z]+", question.casefold()))
+    return gold if long.startswith(f"{short} ") and asked_about.issuperset(added) else prediction
+
+
+def _yes_or_no(question: str, predicate: str) -> str:
+    """What a predicate answers: "no" if "not prime" is said and "Is 91 prime?" asked; else "".
+
+    All its words must be asked for, and a negation in the question leaves it open.
+    """
+    asking = _asks("yes or no").search(question)
+    asked_for = set(re.findall("[a-z]+", asking[0].casefold())) if asking else set()
+    words = re.findall("[a-z]+", predicate)
+    denied = words[:1] in (["not"], ["no"])
+    stated = set(words[denied:])
+    if not stated or not stated <= asked_for or "not" in asked_for:
+        return ""
+    return "no" if denied else "yes"
+
+
+def _unasked(question: str, prediction: Node, gold: Node, budget: Budget) -> str:
+    """Why an answer that equals the gold is not in the form that is asked for; "" if it is.
+
+    A list must have its order, a number its unit if the gold has none, and a product its factors.
+    """
+    if prediction.op == gold.op == "list" and _asks("order").search(question):
+        pairs = zip(prediction.args, gold.args, strict=False)
+        return "another order" if any(difference(*pair, budget) for pair in pairs) else ""
+    if prediction.unit is not None and gold.unit is None:
+        words = [next(filter(None, match.groups())) for match in _asks("unit").finditer(question)]
+        measures = [units.unit(word) for word in words if units.is_unit(word)]
+        wanted = measures[-1] if measures else None
+        if wanted is not None and wanted.dimension == prediction.unit.dimension:
+            return "" if wanted.factor == prediction.unit.factor else f"not in {wanted.name}"
+    if len(factors(gold, budget)) > 1 and _asks("factor").search(question):
+        return "" if len(factors(prediction, budget)) > 1 else "it is not factored"
+    return ""
 
 
 def _integers(prediction: re.Match[str], gold: re.Match[str]) -> Verdict:
