@@ -21,7 +21,7 @@ _KINDS = ("formula", "pair", "short", "word", "mark", "bare")
 _PIECE = re.compile("|".join(f"(?P<{kind}>{_TABLES.source(kind)})" for kind in _KINDS), re.DOTALL)
 _PREPOSITIONS, _NO_UNITS, _NO_NAMES = map(_TABLES.words, ("prepositions", "no units", "no names"))
 _RAW_KINDS, _ANY_KIND = _TABLES.words("raw kinds"), _TABLES.words("any kind")
-_UNIT_WORDS, _NO_LABEL = _TABLES.words("unit words"), _TABLES.words("no label")
+_UNIT_WORDS, _NO_LABEL, _ARTICLES = map(_TABLES.words, ("unit words", "no label", "articles"))
 _OPPOSITES = [
     [frozenset(names.split()) for names in row.split(",")] for row in _TABLES.rows("opposites")
 ]
@@ -137,7 +137,8 @@ def _stated(row: Row, question: str) -> str | None:
     theorem = _grammar("theorem").search(row.row)
     row = _without_remarks(row.part(0, theorem.start()) if theorem else row)
     if "#" not in row.row:
-        row = Row(row.text, _with_numbers(row.pieces))
+        if not _grammar("asks words").search(question):
+            row = Row(row.text, _with_numbers(row.pieces))
         if "#" not in row.row:
             return _in_words(row)
     if _grammar("ratio").search(row.row):
@@ -201,6 +202,7 @@ _SPELLED = (
     ("name of matrix", ""),
     ("factorial", r"\1 ="),
     ("measured product", r"\1"),
+    ("and then", ","),
 )
 
 
@@ -223,7 +225,8 @@ def _not_given(row: Row, question: str) -> re.Match[str] | None:
     """
     given = set(_grammar("numeral").findall(question))
     counted = _grammar("how many").search(question)
-    if not question or (counted and counted[1].casefold() not in row.row.split()):
+    beside = counted and not is_unit(counted[1]) and counted[1].casefold() not in row.row.split()
+    if not question or beside:
         return None
     values = [
         match
@@ -330,7 +333,8 @@ def _noun(behind: Row, value: str) -> str:
     count = len(time[0].split()) if time else 0
     if not count and not _grammar("relation").search(value) and "\\text" not in value:
         phrase = next((n for n, word in enumerate(words) if word in _PREPOSITIONS), len(words))
-        plain = phrase <= 2 and not _grammar("filler").match(" ".join(words[phrase - 1 :]))
+        plain = phrase <= 2 and _ARTICLES.isdisjoint(words[:phrase])
+        plain = plain and not _grammar("filler").match(" ".join(words[phrase - 1 :]))
         count = phrase if plain and unit(" ".join(words[:phrase])) is not None else 0
     return f" {Row(behind.text, behind.pieces[:count]).written}" if count else ""
 

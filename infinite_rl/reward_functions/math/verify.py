@@ -18,6 +18,7 @@ from .equivalence import difference
 from .exact import factors, half_factored
 from .extract import Convention, answer_text
 from .normal_form import read
+from .preprocess import DENIALS
 from .regions import approximate_value
 from .tree import Node, show
 
@@ -221,10 +222,16 @@ def _as_asked(question: str, prediction: Node, gold: Node) -> Node:
     said, expected = str(prediction.value), str(gold.value)
     if expected in ("yes", "no"):
         return Node("text", (), _yes_or_no(question, said) or said)
-    short, long = sorted((said, expected), key=len)
-    added = long.removeprefix(f"{short} ").split()
-    asked_about = set(re.findall("[a-z]+", question.casefold()))
-    return gold if long.startswith(f"{short} ") and asked_about.issuperset(added) else prediction
+    asked_about = set(re.findall("[a-z]+", question.casefold())) - DENIALS
+    one, other = (_without_last_words(text, asked_about) for text in (said, expected))
+    return gold if one == other else prediction
+
+
+def _without_last_words(text: str, asked_about: set[str]) -> Node:
+    words = text.split()
+    while len(words) > 1 and words[-1] in asked_about and DENIALS.isdisjoint(words):
+        words.pop()
+    return _cached_form(" ".join(words))
 
 
 def _yes_or_no(question: str, predicate: str) -> str:
