@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ...parsing.number_words import CARDINALS, multiple
 from ...parsing.word_tables import WordTables
-from .statements import fault_before
+from .statements import fault_after, fault_before
 from .units import is_unit, unit
 
 _TABLES = WordTables(__file__)
@@ -54,6 +54,11 @@ class Row:
         """The pieces between two places of the row."""
         last = len(self.pieces) if end is None else len(self.row[:end].split())
         return Row(self.text, self.pieces[len(self.row[:start].split()) : last])
+
+    @property
+    def has_number(self) -> bool:
+        """Whether a piece is mathematics or a number in words."""
+        return any(p.kind == "#" or (p.kind in CARDINALS and p.kind != "one") for p in self.pieces)
 
     @property
     def written(self) -> str:
@@ -121,7 +126,7 @@ def claim(sentence: str, question: str = "") -> str | None:
             return yes["words"]
         rests = [row.part(step.end()) for step in _grammar("step").finditer(row.row)]
         numeric = "#" in row.row and not _grammar("asks words").search(question)
-        rests = [rest for rest in rests if rest.pieces and ("#" in rest.row or not numeric)]
+        rests = [rest for rest in rests if rest.pieces and (rest.has_number or not numeric)]
         if not rests:
             return _stated(row, question)
         row = rests[-1]
@@ -129,6 +134,8 @@ def claim(sentence: str, question: str = "") -> str | None:
 
 
 def _stated(row: Row, question: str) -> str | None:
+    if _grammar("doubted").search(row.row):
+        return None
     if _grammar("impossible").search(row.row):
         return "no solution"
     claims = _claims(row)
@@ -180,11 +187,14 @@ def _value(row: Row, question: str) -> str | None:
     asserted = row.part(0, match.start("value")).written
     if changed or pointed or _grammar("changed behind").search(after):
         return None
+    group = row.part(match.start("value"), match.end("value"))
+    behind = _grammar("rounded").sub("", row.text[group.pieces[-1].end :])
+    if fault_after(behind, group.written):
+        return None
     if fault_before(asserted, either=" or " in match["value"]):
         return None
     if after.startswith(" ("):
         return row.part(match.start("value")).written
-    group = row.part(match.start("value"), match.end("value"))
     value = _last_equation(group) or group.written
     for name, instead in _SPELLED:
         value = _grammar(name).sub(instead, value)
