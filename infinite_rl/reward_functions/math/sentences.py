@@ -25,7 +25,7 @@ _UNIT_WORDS, _NO_LABEL, _ARTICLES = map(_TABLES.words, ("unit words", "no label"
 _OPPOSITES = [
     [frozenset(names.split()) for names in row.split(",")] for row in _TABLES.rows("opposites")
 ]
-_MINUS, _EXACTLY = "\N{MINUS SIGN}", ("exactly", "precisely", "only")
+_MINUS = "\N{MINUS SIGN}"
 _LONGEST, _MOST = 1_000, 150  # characters, and pieces, of a sentence that is read
 
 
@@ -170,8 +170,6 @@ def _value(row: Row, question: str) -> str | None:
         written = re.sub(r"\s+is congruent to\s+", r" \\equiv ", row.written)
         written = re.sub(r"\s+modulo\s+\$?(\w+)\$?", r" \\pmod{\1}", written)
         return re.sub(rf"\s+{_TABLES.source('equates')}\s+", " = ", written) + restriction
-    if _grammar("two claims").search(row.row):
-        return row.written
     match = (
         _grammar("only value").match(row.row)
         or _not_given(row, question)
@@ -193,14 +191,9 @@ def _value(row: Row, question: str) -> str | None:
         return None
     if fault_before(asserted, either=" or " in match["value"]):
         return None
-    if after.startswith(" ("):
-        return row.part(match.start("value")).written
     value = _last_equation(group) or group.written
     for name, instead in _SPELLED:
         value = _grammar(name).sub(instead, value)
-    parts = value.split(", or ")
-    if len(parts) == 2 and not _grammar("named letter").search(value):
-        value = " = ".join(parts)  # "0.25, or 25%"
     noun = _noun(row.part(match.end("value")), value)
     about = "about " if _grammar("about").search(before) else ""
     return f"{about}{value}{noun}{restriction}"
@@ -357,24 +350,15 @@ def _without_remarks(row: Row) -> Row:
     for name in ("contrast", "remark behind"):
         for match in _grammar(name).finditer(row.row):
             head, tail = row.part(0, match.start()), row.part(match.start())
-            first = tail.pieces[0].kind
-            if match.start() == 0 or row.row[match.start() - 1] != " ":
-                continue
-            if ("#" in row.row and "#" not in head.row) or head.row.endswith(_EXACTLY):
-                continue
-            if first == "(" and tail.pieces[1].kind.partition("-")[0] in CARDINALS:
-                continue  # "5 (five)"
             restricts = _without_restriction(row)[1]
-            goes_on = bool(restricts or _grammar("restated").search(tail.row))
-            goes_on = goes_on or (
-                "#" not in row.row and _grammar("be word").search(tail.row) is not None
+            goes_on = restricts or (
+                _grammar("restated").search(tail.row) and not _grammar("claimed").search(head.row)
             )
-            denied = first in ("that", "who") and _grammar("unclaimed").search(tail.row)
-            goes_on = goes_on and (restricts != "" or not _grammar("claimed").search(head.row))
-            short = "#" not in row.row and len(head.pieces) < 3
-            if name == "remark behind" and (goes_on or denied or short):
+            short = len(head.pieces) < 3
+            if not head.pieces or ("#" in row.row and "#" not in head.row):
                 continue
-            return _without_remarks(head)
+            if name == "contrast" or not (goes_on or (short and "#" not in row.row)):
+                return _without_remarks(head)
     return row
 
 
