@@ -355,7 +355,8 @@ def _without_remarks(row: Row) -> Row:
                 _grammar("restated").search(tail.row) and not _grammar("claimed").search(head.row)
             )
             short = len(head.pieces) < 3
-            if not head.pieces or ("#" in row.row and "#" not in head.row):
+            begins = row.row[: match.start()].endswith(" ")  # a word, and not "somewhere"
+            if not begins or ("#" in row.row and "#" not in head.row):
                 continue
             if name == "contrast" or not (goes_on or (short and "#" not in row.row)):
                 return _without_remarks(head)
