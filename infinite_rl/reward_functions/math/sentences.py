@@ -22,6 +22,7 @@ _PIECE = re.compile("|".join(f"(?P<{kind}>{_TABLES.source(kind)})" for kind in _
 _PREPOSITIONS, _NO_UNITS, _NO_NAMES = map(_TABLES.words, ("prepositions", "no units", "no names"))
 _RAW_KINDS, _ANY_KIND = _TABLES.words("raw kinds"), _TABLES.words("any kind")
 _UNIT_WORDS, _NO_LABEL, _ARTICLES = map(_TABLES.words, ("unit words", "no label", "articles"))
+_SAID_OF_ANY = _TABLES.words("said of any")
 _OPPOSITES = [
     [frozenset(names.split()) for names in row.split(",")] for row in _TABLES.rows("opposites")
 ]
@@ -138,6 +139,9 @@ def _stated(row: Row, question: str) -> str | None:
         return None
     if _grammar("impossible").search(row.row):
         return "no solution"
+    answered = yes_or_no(question, row.written)
+    if answered:
+        return answered
     claims = _claims(row)
     if len(claims) > 1:
         return _asked_for(claims, question)
@@ -158,11 +162,27 @@ def _stated(row: Row, question: str) -> str | None:
     return _value(row, question)
 
 
+def yes_or_no(question: str, said: str) -> str:
+    """What a text answers: "no" if "not prime" is said and "Is 91 prime?" asked; else "".
+
+    All its words must be asked for, and a negation or a choice in the question leaves it open.
+    """
+    asking = _grammar("yes or no asked").search(question)
+    asked, stated = (
+        re.findall("[a-z0-9]+", text.casefold()) for text in (asking[0] if asking else "", said)
+    )
+    about = set(stated) - _SAID_OF_ANY
+    if not about or not about.issubset(asked) or {"not", "or"} & {*asked}:
+        return ""
+    return "yes" if {"not", "no"}.isdisjoint(stated) else "no"
+
+
 def _value(row: Row, question: str) -> str | None:
     """The value that stands alone or follows the verb, with its unit and its restriction."""
     row, restriction = _without_restriction(row)
     described = _grammar("described").match(row.row)
-    if described and not _grammar("unclaimed").search(described["before"]):
+    given = described and set(described["words"].split()).issubset(re.findall("[a-z]+", question))
+    if described and not given and not _grammar("unclaimed").search(described["before"]):
         return row.part(described.start("words")).written
     if _grammar("unclaimed").search(row.row):
         return None

@@ -18,6 +18,7 @@ from .equivalence import difference
 from .exact import factors, half_factored
 from .extract import Convention, answer_text
 from .normal_form import read
+from .sentences import yes_or_no
 from .regions import approximate_value
 from .tokens import DENIALS
 from .tree import Node, show
@@ -221,7 +222,7 @@ def _as_asked(question: str, prediction: Node, gold: Node) -> Node:
         return prediction
     said, expected = str(prediction.value), str(gold.value)
     if expected in ("yes", "no"):
-        return Node("text", (), _yes_or_no(question, said) or said)
+        return Node("text", (), yes_or_no(question, said) or said)
     asked_about = set(re.findall("[a-z]+", question.casefold())) - DENIALS
     one, other = (_without_last_words(text, asked_about) for text in (said, expected))
     return gold if one == other else prediction
@@ -234,21 +235,6 @@ def _without_last_words(text: str, asked_about: set[str]) -> Node:
     return _cached_form(" ".join(words))
 
 
-def _yes_or_no(question: str, predicate: str) -> str:
-    """What a predicate answers: "no" if "not prime" is said and "Is 91 prime?" asked; else "".
-
-    All its words must be asked for, and a negation in the question leaves it open.
-    """
-    asking = _asks("yes or no").search(question)
-    asked_for = set(re.findall("[a-z]+", asking[0].casefold())) if asking else set()
-    words = re.findall("[a-z]+", predicate)
-    denied = words[:1] in (["not"], ["no"])
-    stated = set(words[denied:])
-    if not stated or not stated <= asked_for or "not" in asked_for:
-        return ""
-    return "no" if denied else "yes"
-
-
 def _unasked(question: str, prediction: Node, gold: Node, budget: Budget) -> str:
     """Why an answer that equals the gold is not in the form that is asked for; "" if it is.
 
@@ -258,6 +244,11 @@ def _unasked(question: str, prediction: Node, gold: Node, budget: Budget) -> str
         pairs = zip(prediction.args, gold.args, strict=False)
         return "another order" if any(difference(*pair, budget) for pair in pairs) else ""
     if prediction.unit is not None and gold.unit is None:
+        counted = _asks("counted").search(question)
+        if counted and units.is_unit(prediction.unit.name):
+            kind = units.unit(counted[1])
+            if kind is None or kind.dimension != prediction.unit.dimension:
+                return f"not a number of {counted[1]}"
         words = [next(filter(None, match.groups())) for match in _asks("unit").finditer(question)]
         measures = [units.unit(word) for word in words if units.is_unit(word)]
         wanted = measures[-1] if measures else None
