@@ -181,7 +181,11 @@ def _value(row: Row, question: str) -> str | None:
     """The value that stands alone or follows the verb, with its unit and its restriction."""
     row, restriction = _without_restriction(row)
     described = _grammar("described").match(row.row)
-    given = described and set(described["words"].split()).issubset(re.findall("[a-z]+", question))
+    given = (
+        described
+        and "hich " in question
+        and set(described["words"].split()).issubset(re.findall("[a-z]+", question))
+    )
     if described and not given and not _grammar("unclaimed").search(described["before"]):
         return row.part(described.start("words")).written
     if _grammar("unclaimed").search(row.row):

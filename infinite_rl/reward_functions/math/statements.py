@@ -22,6 +22,7 @@ _BEFORE_CHARS, _AFTER_CHARS = 100, 200  # that are read before and behind an ans
 # -- the engine: kinds of tokens as characters, productions as patterns of these ------------------
 
 _ROWS = [row.split() for row in TABLES.rows("kinds")]
+_ROWS += [[word, word] for word in TABLES.listed("words")]
 _CODES = {name: chr(0xE000 + index) for index, (name, *_) in enumerate(_ROWS)}
 _OTHERS = ("num", "letter", "word", "cmd", "space", "line", "sign")
 _CODES |= {name: chr(0xE800 + index) for index, name in enumerate(_OTHERS)}

@@ -18,8 +18,8 @@ from .equivalence import difference
 from .exact import factors, half_factored
 from .extract import Convention, answer_text
 from .normal_form import read
-from .sentences import yes_or_no
 from .regions import approximate_value
+from .sentences import yes_or_no
 from .tokens import DENIALS
 from .tree import Node, show
 
