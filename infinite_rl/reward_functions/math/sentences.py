@@ -7,7 +7,6 @@ written as a row of its words and marks with `#` for each piece of mathematics, 
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from .statements import fault_after, fault_before
 from .units import is_unit, unit
 
 _TABLES = WordTables(__file__)
+_grammar = _TABLES.pattern
 _KINDS = ("formula", "pair", "short", "word", "mark", "bare")
 _PIECE = re.compile("|".join(f"(?P<{kind}>{_TABLES.source(kind)})" for kind in _KINDS), re.DOTALL)
 _PREPOSITIONS, _NO_UNITS, _NO_NAMES = map(_TABLES.words, ("prepositions", "no units", "no names"))
@@ -28,12 +28,6 @@ _OPPOSITES = [
 ]
 _MINUS = "\N{MINUS SIGN}"
 _LONGEST, _MOST = 1_000, 150  # characters, and pieces, of a sentence that is read
-
-
-@cache
-def _grammar(name: str) -> re.Pattern[str]:
-    """A production of the table, compiled when it is first needed: most answers need none."""
-    return _TABLES.pattern(name)
 
 
 class Piece(NamedTuple):
@@ -70,14 +64,8 @@ class Row:
 def is_spoken(text: str) -> bool:
     """Whether a text is one sentence, or several, and no bare answer."""
     text = text.strip()
-    if _grammar("sentences").search(text) and _grammar("words").search(text):
-        return True
-    whole = (
-        text[:1].isupper()
-        and text.endswith((".", "!", "?", "$", "]"))
-        and _grammar("within").search(text)
-    )
-    return bool(whole or _grammar("concluded").search(text))
+    several = _grammar("sentences").search(text) and _grammar("words").search(text)
+    return bool(several or _grammar("sentence").search(text))
 
 
 def last_claim(text: str, question: str = "") -> str | None:

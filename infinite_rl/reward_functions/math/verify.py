@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Literal
 
 from ...parsing.word_tables import WordTables
@@ -26,7 +26,7 @@ from .tree import Node, show
 Decimals = Literal["exact", "gold"]
 VerdictStatus = Literal["equal", "different", "unparsed", "timeout", "budget"]
 
-_TABLES = WordTables(__file__)
+_asks = WordTables(__file__).pattern
 _INTEGER = re.compile(r"\s{0,99}(?:\$(-?[0-9]{1,300})\$|(-?[0-9]{1,300}))\.?\s{0,99}")
 CALCULUS = ("\\int", "\\sum", "\\prod", "\\lim", "{dx}", "∫", "∑", "∏")  # perhaps work for sympy
 _DECIMAL = re.compile(r"\.([0-9]+)(?:e([-+]?[0-9]{1,3}))?")
@@ -199,12 +199,6 @@ def _decided(
     except _FAULTS as fault:
         return Verdict(_status(fault), str(fault), *shown)
     return Verdict("different" if reason else "equal", reason, *shown)
-
-
-@cache
-def _asks(name: str) -> re.Pattern[str]:
-    """A pattern for a question: most callers have none."""
-    return _TABLES.pattern(name)
 
 
 def _as_asked(question: str, prediction: Node, gold: Node) -> Node:
