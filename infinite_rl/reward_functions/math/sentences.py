@@ -26,7 +26,6 @@ _SAID_OF_ANY = _TABLES.words("said of any")
 _OPPOSITES = [
     [frozenset(names.split()) for names in row.split(",")] for row in _TABLES.rows("opposites")
 ]
-_MINUS = "\N{MINUS SIGN}"
 _LONGEST, _MOST = 1_000, 150  # characters, and pieces, of a sentence that is read
 
 
@@ -49,11 +48,6 @@ class Row:
         """The pieces between two places of the row."""
         last = len(self.pieces) if end is None else len(self.row[:end].split())
         return Row(self.text, self.pieces[len(self.row[:start].split()) : last])
-
-    @property
-    def has_number(self) -> bool:
-        """Whether a piece is mathematics or a number in words."""
-        return any(p.kind == "#" or (p.kind in CARDINALS and p.kind != "one") for p in self.pieces)
 
     @property
     def written(self) -> str:
@@ -115,7 +109,8 @@ def claim(sentence: str, question: str = "") -> str | None:
             return yes["words"]
         rests = [row.part(step.end()) for step in _grammar("step").finditer(row.row)]
         numeric = "#" in row.row and not _grammar("asks words").search(question)
-        rests = [rest for rest in rests if rest.pieces and (rest.has_number or not numeric)]
+        stating = _grammar("some number" if numeric else "some word")
+        rests = [rest for rest in rests if stating.search(rest.row)]
         if not rests:
             return _stated(row, question)
         row = rests[-1]
@@ -277,7 +272,7 @@ def _claims(row: Row) -> list[tuple[str, str]]:
         ):
             return []
         value = row.part(begin, stop).part(claimed.start("value")).written
-        claims.append((label.removesuffix("-coordinate"), value.replace(_MINUS, "-")))
+        claims.append((label.removesuffix("-coordinate"), value.replace("\N{MINUS SIGN}", "-")))
         begin = following + 1
     return claims if begin == end + 1 else []
 
@@ -356,9 +351,7 @@ def _noun(behind: Row, value: str) -> str:
 
 def _without_remarks(row: Row) -> Row:
     """The row up to a remark, a contrast or the last mark."""
-    marks = (".", ",", ";", ":", "!", *(() if " ( " in row.row else (")",)))
-    while row.pieces and row.pieces[-1].kind in marks:
-        row = Row(row.text, row.pieces[:-1])
+    row = row.part(0, len(row.row.rstrip(" .,;:!" if " ( " in row.row else " .,;:!)")))
     for name in ("contrast", "remark behind"):
         for match in _grammar(name).finditer(row.row):
             head, tail = row.part(0, match.start()), row.part(match.start())

@@ -108,9 +108,8 @@ def _judged(
     faults: dict[str, Exception] = {}
     for side, text in (("gold", gold), ("prediction", prediction)):
         try:
-            gold_side = side == "gold"
-            asked = "" if gold_side else question
-            answers[side] = answer_text(text, extract, reference=gold_side, question=asked)
+            asked = question if side == "prediction" else ""
+            answers[side] = answer_text(text, extract, reference=side == "gold", question=asked)
         except Unparsed as fault:
             faults[side] = fault
     numerals = [_INTEGER.fullmatch(answer) for answer in answers.values()]
