@@ -59,7 +59,7 @@ class Gsm8kRewardFunction(MathRewardFunction):
     """
 
     name = "gsm8k"
-    version = "8"
+    version = "9"
     options: frozenset[str] = frozenset()
 
     def __init__(

@@ -135,6 +135,8 @@ def _stated(row: Row, question: str) -> str | None:
             row = Row(row.text, _with_numbers(row.pieces))
         if "#" not in row.row:
             return _in_words(row)
+    if _of_another(row.row.rpartition("#")[0], question):
+        return None
     if _grammar("ratio").search(row.row):
         row = _with_ratios(row)
     for name, reading in _READINGS.items():
@@ -185,8 +187,6 @@ def _value(row: Row, question: str) -> str | None:
     if match is None:
         return _in_words(row)
     before, after = match["before"], match["after"]
-    if _of_another(row.row[: match.start("value")], question):
-        return None
     changed = _grammar("changed").search(_grammar("verbs").split(before)[-1])
     pointed = after.strip() and _grammar("pointed").match(before)
     asserted = row.part(0, match.start("value")).written
