@@ -150,14 +150,15 @@ def _stated(row: Row, question: str) -> str | None:
 def yes_or_no(question: str, said: str) -> str:
     """What a text answers: "no" if "not prime" is said and "Is 91 prime?" asked; else "".
 
-    All its words must be asked for, and a negation or a choice in the question leaves it open.
+    All its words must be asked for, in their order; "not" or "or" in the question leaves it open.
     """
     asking = _grammar("yes or no asked").search(question)
     asked, stated = (
         re.findall("[a-z0-9]+", text.casefold()) for text in (asking[0] if asking else "", said)
     )
-    about = set(stated) - _SAID_OF_ANY
-    if not about or not about.issubset(asked) or {"not", "or"} & {*asked}:
+    about = [word for word in stated if word not in _SAID_OF_ANY]
+    rest = iter(asked)
+    if not about or not all(word in rest for word in about) or {"not", "or"} & {*asked}:
         return ""
     return "yes" if {"not", "no"}.isdisjoint(stated) else "no"
 
