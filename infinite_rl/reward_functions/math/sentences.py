@@ -176,6 +176,8 @@ def _value(row: Row, question: str) -> str | None:
         return row.part(described.start("words")).written
     if _grammar("unclaimed").search(row.row):
         return None
+    if _grammar("two claims").search(row.row):
+        return row.written  # "x is 2 and y is 3"
     if _grammar("equated").match(row.row) and not _grammar("relation").search(row.written):
         written = re.sub(r"\s+is congruent to\s+", r" \\equiv ", row.written)
         written = re.sub(r"\s+modulo\s+\$?(\w+)\$?", r" \\pmod{\1}", written)
@@ -246,7 +248,8 @@ def _not_given(row: Row, question: str) -> re.Match[str] | None:
             _grammar("numeral").findall(row.part(match.start("value"), match.end("value")).written)
         )
     ]
-    return values[0] if len(values) == 1 else None
+    alone = len(values) == 1 and _grammar("asserting").search(values[0]["before"])
+    return values[0] if alone else None
 
 
 def _claims(row: Row) -> list[tuple[str, str]]:
