@@ -176,12 +176,12 @@ def _value(row: Row, question: str) -> str | None:
         return row.part(described.start("words")).written
     if _grammar("unclaimed").search(row.row):
         return None
-    if _grammar("two claims").search(row.row):
-        return row.written  # "x is 2 and y is 3"
     if _grammar("equated").match(row.row) and not _grammar("relation").search(row.written):
         written = re.sub(r"\s+is congruent to\s+", r" \\equiv ", row.written)
         written = re.sub(r"\s+modulo\s+\$?(\w+)\$?", r" \\pmod{\1}", written)
         return re.sub(rf"\s+{_TABLES.source('equates')}\s+", " = ", written) + restriction
+    if _grammar("two claims").search(row.row):
+        return row.written  # "Tom has 5 and Ann has 7"
     match = (
         _grammar("only value").match(row.row)
         or _not_given(row, question)
