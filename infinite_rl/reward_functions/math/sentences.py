@@ -153,9 +153,8 @@ def yes_or_no(question: str, said: str) -> str:
     All its words must be asked for, in their order; "not" or "or" in the question leaves it open.
     """
     asking = _grammar("yes or no asked").search(question)
-    asked, stated = (
-        re.findall("[a-z0-9]+", text.casefold()) for text in (asking[0] if asking else "", said)
-    )
+    asked = re.findall("[a-z0-9]+", asking[0].casefold()) if asking else []
+    stated = re.findall("[a-z0-9]+", said.casefold())
     about = [word for word in stated if word not in _SAID_OF_ANY]
     rest = iter(asked)
     if not about or not all(word in rest for word in about) or {"not", "or"} & {*asked}:
@@ -167,11 +166,8 @@ def _value(row: Row, question: str) -> str | None:
     """The value that stands alone or follows the verb, with its unit and its restriction."""
     row, restriction = _without_restriction(row)
     described = _grammar("described").match(row.row)
-    given = (
-        described
-        and "hich " in question
-        and set(described["words"].split()).issubset(re.findall("[a-z]+", question))
-    )
+    asked = re.findall("[a-z]+", question) if "hich " in question else ()
+    given = described and set(described["words"].split()).issubset(asked)
     if described and not given and not _grammar("unclaimed").search(described["before"]):
         return row.part(described.start("words")).written
     if _grammar("unclaimed").search(row.row):
@@ -192,31 +188,26 @@ def _value(row: Row, question: str) -> str | None:
     before, after = match["before"], match["after"]
     changed = _grammar("changed").search(_grammar("verbs").split(before)[-1])
     pointed = after.strip() and _grammar("pointed").match(before)
-    asserted = row.part(0, match.start("value")).written
     if changed or pointed or _grammar("changed behind").search(after):
         return None
-    group = row.part(match.start("value"), match.end("value"))
+    group = row.part(*match.span("value"))
     behind = _grammar("rounded").sub("", row.text[group.pieces[-1].end :])
     if fault_after(behind, group.written):
         return None
-    if fault_before(asserted, either=" or " in match["value"]):
+    if fault_before(row.part(0, match.start("value")).written, either=" or " in match["value"]):
         return None
+    if after.startswith(" ("):
+        return row.part(match.start("value")).written  # "5 (five)"
     value = _last_equation(group) or group.written
-    for name, instead in _SPELLED:
+    for name, instead in _SPELLED.items():
         value = _grammar(name).sub(instead, value)
     noun = _noun(row.part(match.end("value")), value)
     about = "about " if _grammar("about").search(before) else ""
     return f"{about}{value}{noun}{restriction}"
 
 
-_SPELLED = (
-    ("equal sign", r"\1"),
-    ("last stop", r"\1"),
-    ("name of matrix", ""),
-    ("factorial", r"\1 ="),
-    ("measured product", r"\1"),
-    ("and then", ","),
-)
+_SPELLED = {"equal sign": r"\1", "last stop": r"\1", "name of matrix": "", "factorial": r"\1 ="}
+_SPELLED |= {"measured product": r"\1", "and then": ","}
 
 
 def _of_another(subject: str, question: str) -> bool:
@@ -236,7 +227,8 @@ def _not_given(row: Row, question: str) -> re.Match[str] | None:
 
     What the question counts ("How many balls") must be named beside it.
     """
-    given = set(_grammar("numeral").findall(question))
+    numerals = _grammar("numeral").findall
+    given = set(numerals(question))
     counted = _grammar("how many").search(question)
     beside = counted and not is_unit(counted[1]) and counted[1].casefold() not in row.row.split()
     if not question or beside:
@@ -244,9 +236,7 @@ def _not_given(row: Row, question: str) -> re.Match[str] | None:
     values = [
         match
         for match in _grammar("each value").finditer(row.row)
-        if not given.issuperset(
-            _grammar("numeral").findall(row.part(match.start("value"), match.end("value")).written)
-        )
+        if not given.issuperset(numerals(row.part(*match.span("value")).written))
     ]
     alone = len(values) == 1 and _grammar("asserting").search(values[0]["before"])
     return values[0] if alone else None
@@ -299,7 +289,7 @@ def _all_but(row: Row, match: re.Match[str]) -> str | None:
 
 def _share(row: Row, match: re.Match[str]) -> str:
     """`35%` of "28 is 35% of 80"."""
-    share = row.part(match.start("value"), match.end("value")).written
+    share = row.part(*match.span("value")).written
     return share if share.endswith(("%", "percent")) else ""
 
 
