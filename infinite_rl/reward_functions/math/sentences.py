@@ -22,7 +22,7 @@ _PIECE = re.compile("|".join(f"(?P<{kind}>{_TABLES.source(kind)})" for kind in _
 _PREPOSITIONS, _NO_UNITS, _NO_NAMES = map(_TABLES.words, ("prepositions", "no units", "no names"))
 _RAW_KINDS, _ANY_KIND = _TABLES.words("raw kinds"), _TABLES.words("any kind")
 _UNIT_WORDS, _NO_LABEL, _ARTICLES = map(_TABLES.words, ("unit words", "no label", "articles"))
-_SAID_OF_ANY = _TABLES.words("said of any")
+_COMMON_WORDS = _TABLES.words("said of any")
 _OPPOSITES = [
     [frozenset(names.split()) for names in row.split(",")] for row in _TABLES.rows("opposites")
 ]
@@ -122,7 +122,7 @@ def _stated(row: Row, question: str) -> str | None:
         return None
     if _grammar("impossible").search(row.row):
         return "no solution"
-    answered = yes_or_no(question, row.written)
+    answered = question and yes_or_no(question, row.written)
     if answered:
         return answered
     claims = _claims(row)
@@ -147,17 +147,17 @@ def _stated(row: Row, question: str) -> str | None:
     return _value(row, question)
 
 
-def yes_or_no(question: str, said: str) -> str:
+def yes_or_no(question: str, statement: str) -> str:
     """What a text answers: "no" if "not prime" is said and "Is 91 prime?" asked; else "".
 
     All its words must be asked for, in their order; "not" or "or" in the question leaves it open.
     """
     asking = _grammar("yes or no asked").search(question)
-    asked = re.findall("[a-z0-9]+", asking[0].casefold()) if asking else []
-    stated = re.findall("[a-z0-9]+", said.casefold())
-    about = [word for word in stated if word not in _SAID_OF_ANY]
-    rest = iter(asked)
-    if not about or not all(word in rest for word in about) or {"not", "or"} & {*asked}:
+    requested = re.findall("[a-z0-9]+", asking[0].casefold()) if asking else []
+    stated = re.findall("[a-z0-9]+", statement.casefold())
+    about = [word for word in stated if word not in _COMMON_WORDS]
+    rest = iter(requested)
+    if not about or not all(word in rest for word in about) or {"not", "or"} & {*requested}:
         return ""
     return "yes" if {"not", "no"}.isdisjoint(stated) else "no"
 
@@ -166,9 +166,9 @@ def _value(row: Row, question: str) -> str | None:
     """The value that stands alone or follows the verb, with its unit and its restriction."""
     row, restriction = _without_restriction(row)
     described = _grammar("described").match(row.row)
-    asked = re.findall("[a-z]+", question) if "hich " in question else ()
-    given = described and set(described["words"].split()).issubset(asked)
-    if described and not given and not _grammar("unclaimed").search(described["before"]):
+    requested = re.findall("[a-z]+", question) if "hich " in question else ()
+    repeated = described and set(described["words"].split()).issubset(requested)
+    if described and not repeated and not _grammar("unclaimed").search(described["before"]):
         return row.part(described.start("words")).written
     if _grammar("unclaimed").search(row.row):
         return None
@@ -212,10 +212,10 @@ _SPELLED |= {"measured product": r"\1", "and then": ","}
 
 def _of_another(subject: str, question: str) -> bool:
     """Whether a subject is the opposite of what is asked: "The minimum is" for a maximum."""
-    asked = set(re.findall("[a-z]+", question.rpartition(". ")[2].casefold()))
+    requested = set(re.findall("[a-z]+", question.rpartition(". ")[2].casefold()))
     named = set(subject.split())
     for group in _OPPOSITES if question else ():
-        wanted = [not names.isdisjoint(asked) for names in group]
+        wanted = [not names.isdisjoint(requested) for names in group]
         stated = [not names.isdisjoint(named) for names in group]
         if sum(wanted) == 1 and any(stated) and not stated[wanted.index(True)]:
             return True
@@ -228,7 +228,7 @@ def _not_given(row: Row, question: str) -> re.Match[str] | None:
     What the question counts ("How many balls") must be named beside it.
     """
     numerals = _grammar("numeral").findall
-    given = set(numerals(question))
+    repeated = set(numerals(question))
     counted = _grammar("how many").search(question)
     beside = counted and not is_unit(counted[1]) and counted[1].casefold() not in row.row.split()
     if not question or beside:
@@ -236,7 +236,7 @@ def _not_given(row: Row, question: str) -> re.Match[str] | None:
     values = [
         match
         for match in _grammar("each value").finditer(row.row)
-        if not given.issuperset(numerals(row.part(*match.span("value")).written))
+        if not repeated.issuperset(numerals(row.part(*match.span("value")).written))
     ]
     alone = len(values) == 1 and _grammar("asserting").search(values[0]["before"])
     return values[0] if alone else None
@@ -274,9 +274,9 @@ def _claims(row: Row) -> list[tuple[str, str]]:
 def _asked_for(claims: list[tuple[str, str]], question: str) -> str:
     """The value of the only name that the question has, else all with their names."""
     words = set(" ".join(_grammar("asked").findall(question)).casefold().split())
-    asked = [value for label, value in claims if words.issuperset(label.split())]
-    if len(asked) == 1 and "and" not in words:
-        return asked[0]
+    requested = [value for label, value in claims if words.issuperset(label.split())]
+    if len(requested) == 1 and "and" not in words:
+        return requested[0]
     return ", ".join(f"{label}{' =' * (len(label) == 1)} {value}" for label, value in claims)
 
 

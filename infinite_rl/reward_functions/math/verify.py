@@ -108,8 +108,8 @@ def _judged(
     faults: dict[str, Exception] = {}
     for side, text in (("gold", gold), ("prediction", prediction)):
         try:
-            asked = question if side == "prediction" else ""
-            answers[side] = answer_text(text, extract, reference=side == "gold", question=asked)
+            requested = question if side == "prediction" else ""
+            answers[side] = answer_text(text, extract, reference=side == "gold", question=requested)
         except Unparsed as fault:
             faults[side] = fault
     numerals = [_INTEGER.fullmatch(answer) for answer in answers.values()]
@@ -213,17 +213,17 @@ def _as_asked(question: str, prediction: Node, gold: Node) -> Node:
                     return prediction.args[1]
     if not prediction.op == gold.op == "text":
         return prediction
-    said, expected = str(prediction.value), str(gold.value)
+    statement, expected = str(prediction.value), str(gold.value)
     if expected in ("yes", "no"):
-        return Node("text", (), yes_or_no(question, said) or said)
-    asked_about = set(re.findall("[a-z]+", question.casefold())) - DENIALS
-    one, other = (_without_last_words(text, asked_about) for text in (said, expected))
+        return Node("text", (), yes_or_no(question, statement) or statement)
+    requested_words = set(re.findall("[a-z]+", question.casefold())) - DENIALS
+    one, other = (_without_last_words(text, requested_words) for text in (statement, expected))
     return gold if one == other else prediction
 
 
-def _without_last_words(text: str, asked_about: set[str]) -> Node:
+def _without_last_words(text: str, requested_words: set[str]) -> Node:
     words = text.split()
-    while len(words) > 1 and words[-1] in asked_about and DENIALS.isdisjoint(words):
+    while len(words) > 1 and words[-1] in requested_words and DENIALS.isdisjoint(words):
         words.pop()
     return _cached_form(" ".join(words))
 
