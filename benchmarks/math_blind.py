@@ -1,8 +1,8 @@
-"""Answers written and labelled before the verdict saw them: seven rounds, and texts that hedge.
+"""Answers written and labelled before the verdict saw them: eight rounds, and texts that hedge.
 
     python -m benchmarks.math_blind [--data FOLDER] [--failures]
 
-Each of three rounds has 300 pairs, the others 240, half of them near misses; the labels say what a
+Each of four rounds has 300 pairs, the others 240, half of them near misses; the labels say what a
 teacher would say to the question, which all but two have. In the rows "question given" our verdict
 reads the question; in the others it reads the answer and the gold alone, as its peer does. The
 authors had not read the code, and no label was changed after a run. The hedges are 64 texts that

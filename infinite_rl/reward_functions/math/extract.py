@@ -330,7 +330,7 @@ def _with_joined(text: str, start: int, last: str) -> tuple[int, str]:
             continue
         if not joined.sign:
             raise Unparsed("several boxes in a row")
-        name = _name_before(text, start)
+        name = joined.first or _name_before(text, start)
         if joined.name and not name and not joined.part and joined.sign in (",", ";"):
             return stop, answer  # "We get \\boxed{3}, x = \\boxed{4}": another statement
         if name and joined.name:
@@ -396,7 +396,7 @@ def closing_brace(text: str, opening: int) -> int:
 
 
 class Joint(NamedTuple):
-    """Of two boxes: the sign between them in a list, and the second one's name, `x = ` or "".
+    """Of two boxes: the sign between them in a list, and the names of both, `x = ` or "".
 
     The sign is "" if nothing separates them. The second is a separate answer, even if equal, if it
     is of another `part`, which is `lettered` in "(b)". It may repeat the first if no word or mark
@@ -408,6 +408,7 @@ class Joint(NamedTuple):
     part: bool
     repeats: bool
     lettered: bool = False
+    first: str = ""
 
 
 _JOINT, _NAME, _NAMED = production("joint"), production("name"), production("named")
@@ -438,16 +439,30 @@ def joint(between: str) -> Joint | None:
 
 def _titled(text: str, start: int, end: int, stop: int) -> Joint | None:
     """What joins two boxes that each have a title, or the label of the next part, before them."""
-    kinds = Tokens.of(text[max(0, start - _FAR) : start]).kinds
+    texts, kinds = Tokens.of(text[max(0, start - _FAR) : start])
     between = Tokens.of(text[end + 1 : stop])
-    titles = _TITLES.fullmatch(between.kinds) and _TITLED.search(kinds.rpartition(LINE)[2])
+    line = kinds.rpartition(LINE)[2]
+    second, first = _TITLES.fullmatch(between.kinds), _TITLED.search(line)
     part = _PARTED.fullmatch(between.kinds)
     label = between.texts[part.start(1)].lower() if part else ""
     last = _LABELS[_LABELS.index(label) - 1] if label in _LABELS[1:] else ""
     before = re.compile(rf"(?:^|[\s*(]){last}\)").search(text[max(0, start - _FAR) : start])
     lettered = bool(last and before)
     counted = _COUNTED.fullmatch(between.kinds)
-    return Joint(",", "", True, False, lettered) if titles or lettered or counted else None
+    if second and first:
+        names = (
+            _title(between.texts[slice(*second.span(1))]),
+            _title(texts[len(kinds) - len(line) :][slice(*first.span(1))]),
+        )
+        name, other = names if all(names) else ("", "")
+        return Joint(",", name, True, False, lettered, other)
+    return Joint(",", "", True, False, lettered) if lettered or counted else None
+
+
+def _title(texts: list[str]) -> str:
+    """The name `minimum = ` of a title of one word, "The minimum is" or "Minimum:"; else ""."""
+    words = [each for each in texts if each.isalpha() and each not in ("The", "the", "is")]
+    return f"{words[0].lower()} = " if len(words) == 1 else ""
 
 
 _TITLES, _TITLED, _PARTED, _COUNTED = map(production, ("titles", "titled", "parted", "counted"))
