@@ -11,19 +11,24 @@ than a short one.
 import csv
 import gzip
 import json
+import logging
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+from urllib.parse import unquote
 
+from ..certificates import CERTIFICATES
 from ..errors import NoColumn, StoreError, UsageError, import_extra, reason_of, store_errors
 from ..files.atomic import atomic_file
 from ..files.logs import csv_line, is_header, read_rows
-from ..store import DATASET, JOURNAL, RUN_FILES, sample_of
+from ..manifest import MANIFEST
+from ..store import BATCH, DATASET, FAILED, JOURNAL, RUN_FILES, SOLUTIONS, sample_of
 from . import parquet
-from .spill import SpillList, to_json, to_line
+from .spill import SpillList, to_line
+from .typed_copy import COPY
 
 __all__ = ["Row", "Source", "id_of", "kind_of", "read", "read_some", "sample_of", "write"]
 
@@ -33,6 +38,12 @@ Source: TypeAlias = "str | Path | Iterable[Mapping[str, Any]] | Mapping[str, Any
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 PINS = "pinned.json"  # the manifest of pinned rows, beside them
+# The files of a run's folder; its rows are in the first alone.
+_OF_RUNS = {DATASET, COPY, FAILED, CERTIFICATES, JOURNAL, SOLUTIONS, MANIFEST, BATCH}
+_NO_ROWS = {PINS, MANIFEST, BATCH}
+_HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+logger = logging.getLogger(__name__)
 
 
 def read(source: Source) -> Iterator[Row]:
@@ -40,8 +51,9 @@ def read(source: Source) -> Iterator[Row]:
 
     A folder is that of a run (its `dataset.csv`), or one of data files and of such folders, which
     are read in the order of their names; a model's answers (`rated.jsonl.calls`) are no rows. Or it
-    is one of `save_to_disk` of the library `datasets`. Of a mapping of splits, such as a
-    `DatasetDict`, each row gets the column `split`.
+    is one of `save_to_disk` of the library `datasets`. The name of a subfolder such as `level=3` is
+    a column with that text (a Hive partition). Of a mapping of splits, such as a `DatasetDict`,
+    each row gets the column `split`.
 
     Raises:
         UsageError: there is no such file, or its kind is unknown.
@@ -53,8 +65,10 @@ def read(source: Source) -> Iterator[Row]:
         yield from _saved(Path(source))
     elif isinstance(source, str | Path):
         for path in _files(Path(source)):
+            partition = _partition(path.relative_to(source).parts[:-1])
             with store_errors(f"cannot read {path}"):
-                yield from _KINDS[kind_of(path)].read(path)
+                rows = _KINDS[kind_of(path)].read(path)
+                yield from ({**partition, **row} for row in rows) if partition else rows
     elif isinstance(source, Mapping):
         for split, rows in source.items():
             yield from ({**row, "split": split} for row in rows)
@@ -164,16 +178,37 @@ def _saved(folder: Path) -> Iterator[Row]:
         raise StoreError(f"cannot read {folder}: {reason}") from None
 
 
+def _partition(folders: Iterable[str]) -> dict[str, str | None]:
+    """The columns that the names of folders hold, as NAME=VALUE; Hive escapes them as URLs do."""
+    pairs = [folder.partition("=") for folder in folders if "=" in folder]
+    return {
+        unquote(name): None if value == _HIVE_NULL else unquote(value) for name, _, value in pairs
+    }
+
+
+def files_hidden_by_a_run(folder: Path) -> list[str]:
+    """The names of a folder's row files that no reader sees once a run has its rows there."""
+    names = (path.name for path in folder.iterdir() if path.is_file())
+    return sorted(name for name in names if ending_of(name) and name not in _OF_RUNS)
+
+
 def _within(folder: Path) -> Iterator[Path]:
-    """The data files in a folder: of a run only its rows, of a model's answers none."""
+    """The data files in a folder: of a run only its rows, of a model's answers none.
+
+    A warning names the files of rows that lie unread in the folder of a run.
+    """
     names = {path.name for path in folder.iterdir()}
     if DATASET in names:
+        if unread := files_hidden_by_a_run(folder):
+            more = f" and {len(unread) - 5} more" if len(unread) > 5 else ""
+            shown = ", ".join(unread[:5])
+            logger.warning("%s: only %s is read, not %s%s", folder, DATASET, shown, more)
         yield folder / DATASET
     elif JOURNAL not in names:
         for path in sorted(folder.iterdir()):
             if path.is_dir() and not path.is_symlink():
                 yield from _within(path)
-            elif path.is_file() and ending_of(path.name) and path.name != PINS:
+            elif path.is_file() and ending_of(path.name) and path.name not in _NO_ROWS:
                 yield path
 
 
@@ -243,9 +278,8 @@ def _write_jsonl(rows: _Rows, path: Path, _: Sequence[str], *, zipped: bool = Fa
         path.open("wb") as plain,
         gzip.GzipFile("", "wb", 9, plain, 0) if zipped else plain as file,
     ):
-        for row in rows:
-            file.write(to_line(row))
-            count += 1
+        for count, row in enumerate(rows, 1):
+            file.write(to_line(row, count))
     return count
 
 
@@ -254,7 +288,8 @@ def _write_json(rows: _Rows, path: Path, _: Sequence[str]) -> int:
     with path.open("w", encoding="ascii") as file:
         file.write("[")
         for count, row in enumerate(rows, 1):
-            file.write((",\n" if count > 1 else "\n") + to_json(row))
+            line = to_line(row, count).decode("ascii").rstrip("\n")
+            file.write((",\n" if count > 1 else "\n") + line)
         file.write("\n]\n")
     return count
 
