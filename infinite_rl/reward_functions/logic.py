@@ -26,7 +26,14 @@ from ..layout import ANSWER_TAG
 from ..parsing.markup import format_of, tag_matches
 from ..parsing.syntax import syntax_tree
 from ..types import RewardFunctionScore, ScoreStatus
-from .reward_function import BadReference, Expected, RewardFunction, by_predicate, unscored
+from .reward_function import (
+    BadReference,
+    Expected,
+    RewardFunction,
+    by_predicate,
+    too_long,
+    unscored,
+)
 
 Value: TypeAlias = "int | str | bool"
 Assignment: TypeAlias = Mapping[str, Value]
@@ -62,12 +69,15 @@ class LogicRewardFunction(RewardFunction):
     """
 
     name = "logic"
+    version = "2"
 
     def compute_reward(
         self, model_output: str, expected_output: Expected, answer_tag: str = ANSWER_TAG
     ) -> RewardFunctionScore:
         """Score a solution. `expected_output` is the puzzle as JSON, decoded or not."""
         text = model_output if isinstance(model_output, str) else ""
+        if long := too_long(text):
+            return self.shaped(long, text)
         tags = tag_matches(text, answer_tag)
         form, content = format_of(tags), tags[-1].content if tags else ""
         if callable(expected_output):

@@ -27,7 +27,14 @@ from ..parsing.markup import format_of, tag_matches
 from ..parsing.word_tables import WordTables
 from ..types import RewardFunctionScore
 from ..workers.worker import NoWorkers, Worker, WorkerGone, message_of
-from .reward_function import BadReference, Expected, RewardFunction, by_predicate, unscored
+from .reward_function import (
+    BadReference,
+    Expected,
+    RewardFunction,
+    by_predicate,
+    too_long,
+    unscored,
+)
 
 VERSION = "0.1.25"
 _TABLES = WordTables(__file__)
@@ -52,6 +59,7 @@ class ReasoningGymRewardFunction(RewardFunction):
     """
 
     name = "reasoning_gym"
+    version = "2"
 
     def prepare(self, language: str = "") -> None:  # noqa: ARG002 -- for code
         """Load the package. Raises `UsageError` if it is missing or of another version."""
@@ -62,6 +70,8 @@ class ReasoningGymRewardFunction(RewardFunction):
     ) -> RewardFunctionScore:
         """Score a completion against a row's reference, or a callable that takes the answer."""
         text = model_output if isinstance(model_output, str) else ""
+        if long := too_long(text):
+            return self.shaped(long, text)
         tags = tag_matches(text, answer_tag)
         format_score = format_of(tags)
         fault = _fault([tag.content for tag in tags])

@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from ...layout import ANSWER_TAG
+from ...layout import ANSWER_TAG, MAX_COMPLETION
 from ...parsing.markup import TagMatch, format_of, split_thinking, tag_matches
 from ...parsing.word_tables import WordTables
 from .bounds import Unparsed
@@ -32,7 +32,6 @@ from .units import is_unit
 
 Convention = Literal["tag", "math", "gsm8k", "last_number"]
 Source = Literal["tag", "hash", "box", "phrase", "last_number"]
-MAX_TEXT = 1_000_000  # characters of a completion; beyond this nothing is read
 MAX_MENTIONS = 2_000  # of the tag's name, in tags or not
 _TABLES = WordTables(__file__)
 _BARE_ANSWER = 1_000  # characters that a text without any mark may have
@@ -94,8 +93,8 @@ def answer_text(text: str, convention: Convention = "tag", *, reference: bool = 
     Raises Unparsed if it is missing. A `reference` without the convention's mark is itself the
     answer.
     """
-    if len(text) > MAX_TEXT:
-        raise Unparsed(f"a text of more than {MAX_TEXT} characters")
+    if len(text) > MAX_COMPLETION:
+        raise Unparsed(f"a text of more than {MAX_COMPLETION} characters")
     if convention == "tag":
         if len(text) < _BARE_ANSWER and not (_HINT.search(text.lower()) or is_spoken(text)):
             return text  # a bare answer, the commonest
@@ -125,8 +124,8 @@ def candidates(text: str, sources: Iterable[Source], tag: str) -> list[Candidate
     A box is that of `find_box`, and what a marker states is one answer. The text ends at the next
     question that the model adds behind the first answer, and `<<9*2=18>>` is left out.
     """
-    if len(text) > MAX_TEXT:
-        raise Unparsed(f"a text of more than {MAX_TEXT} characters")
+    if len(text) > MAX_COMPLETION:
+        raise Unparsed(f"a text of more than {MAX_COMPLETION} characters")
     text = visible_text(text)
     plain = CALCULATION.sub("", text)
     for source in sources:
@@ -143,8 +142,8 @@ def answer_tags(text: str, tag: str = ANSWER_TAG) -> list[TagMatch]:
     """The answer tags of a text. Raises Unparsed if it is longer, or names them more often, than an
     answer does.
     """
-    if len(text) > MAX_TEXT:
-        raise Unparsed(f"a text of more than {MAX_TEXT} characters")
+    if len(text) > MAX_COMPLETION:
+        raise Unparsed(f"a text of more than {MAX_COMPLETION} characters")
     return _tags(visible_text(text), tag)
 
 

@@ -14,7 +14,14 @@ from ...sandbox.calibration import time_factor
 from ...sandbox.runtimes import FUEL_EPOCH_NS, Limits
 from ...sandbox.sql.values import ResultSet, SqlError
 from ...types import RewardFunctionScore, Sample
-from ..reward_function import BadReference, Expected, RewardFunction, by_predicate, unscored
+from ..reward_function import (
+    BadReference,
+    Expected,
+    RewardFunction,
+    by_predicate,
+    too_long,
+    unscored,
+)
 from .compare import as_run, same_results
 from .databases import image_of, sql_guest
 from .reference import SqlReference, read_reference
@@ -44,6 +51,7 @@ class SqlRewardFunction(RewardFunction):
     """
 
     name = "sql"
+    version = "2"
     runtime = "sql"
 
     @property
@@ -61,6 +69,8 @@ class SqlRewardFunction(RewardFunction):
     ) -> RewardFunctionScore:
         """Score a query. `expected_output` is the answer of the row as JSON, decoded or not."""
         text = model_output if isinstance(model_output, str) else ""
+        if long := too_long(text):
+            return self.shaped(long, text)
         form, query = read_query(text, answer_tag)
         if callable(expected_output):
             return self.shaped(by_predicate(expected_output, form, query), text)
