@@ -56,6 +56,7 @@ FAILED_LATER = dict.fromkeys(("reason", "model", "cost", *_PLANNED[1:], "id"), "
 # The CSV files of a run: their columns, and those that an earlier version's may lack.
 RUN_FILES = ((DATASET_COLUMNS, DATASET_LATER), (FAILED_COLUMNS, FAILED_LATER))
 _SAMPLE_COLUMNS = ("type", "prompt", "answer", "response", "language")
+_REQUIRED = _SAMPLE_COLUMNS[:3]
 # The columns that are read back of a row and of a rejection.
 _ROW_COLUMNS = (*_SAMPLE_COLUMNS, "id", *_PLANNED)
 _REJECTION_COLUMNS = ("format_score", "correctness_score", "error_msg", *_PLANNED)
@@ -94,7 +95,8 @@ def sample_of(row: Mapping[str, Any]) -> Sample:
             text = ""
         if not isinstance(text, str):
             if text is None:
-                raise NoColumn(name, [each for each in row if row[each] is not None])
+                missing = [each for each in _REQUIRED if answer_of(row.get(each)) is None]
+                raise NoColumn(missing, [each for each in row if row[each] is not None])
             raise UsageError(f"the column {name!r} holds {type(text).__name__}, not text")
         texts[name] = text
     more = {name: value for name, value in row.items() if name not in _SAMPLE_COLUMNS}

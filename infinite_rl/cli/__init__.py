@@ -24,7 +24,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..errors import InfiniteRLError, UsageError, nearest, shown
+from ..errors import InfiniteRLError, NoColumn, UsageError, nearest, shown
 from .terminal import INTERRUPTED, NOT_DONE, WRONG_USAGE, output, plain
 
 if TYPE_CHECKING:
@@ -111,7 +111,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             command = parse(sys.argv[1:] if argv is None else argv)
             with output(command.json, command.argv) as emit:
-                return command.config().run(emit)
+                verb = command.config()
+                try:
+                    return verb.run(emit)
+                except NoColumn as error:
+                    raise UsageError(f"{error}{verb.column_hint(error.columns)}") from None
         finally:  # after a help text, too: here a reader that has left can still be handled
             if sys.stdout is not None and not sys.stdout.closed:  # by the caller, or by a server
                 sys.stdout.flush()

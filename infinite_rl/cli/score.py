@@ -22,6 +22,7 @@ class Score(RowsIn, RowsOut):
     completion         column that is scored
     shape              the rows are a published file of this data set, or of one that its columns
                        say (auto), with a column of completions (see `data load`)
+    prompt             column with the prompt, which some rewards of mathematics read
     answer             column with the reference answer; or an export's own
     type               reward for all rows (default: each row's `type`)
     language           language of the code in all rows (default: each row's `language`)
@@ -43,6 +44,7 @@ class Score(RowsIn, RowsOut):
 
     completion: str = "response"
     shape: str = ""
+    prompt: str = "prompt"
     answer: str = "answer"
     type: str = ""
     language: str = ""
@@ -62,7 +64,9 @@ class Score(RowsIn, RowsOut):
         if self.ray_address is not None and self.engine != "ray":
             raise UsageError("--ray_address needs --engine ray")
         columns = self.completion, self.answer, self.type, self.language
-        judging = Judging(*columns, self.timeout, self.first_failure, self.time_factor)
+        judging = Judging(
+            *columns, self.timeout, self.first_failure, self.time_factor, prompt=self.prompt
+        )
         cluster = on_ray(self.ray_address) if self.engine == "ray" else nullcontext()
         with counting("completions judged") as count, cluster as spread:
             options = self.pick("overwrite", "overwrite_columns")
@@ -73,7 +77,9 @@ class Score(RowsIn, RowsOut):
                     source, self.out, judging, spread=spread, on_row=count, **options
                 )
             except NoColumn as error:
-                raise UsageError(f"{error}{self._hint(shaped is None)}") from None
+                raise UsageError(
+                    f"{error}{self.column_hint(error.columns)}{self._hint(shaped is None)}"
+                ) from None
         rewards = {
             reward: {status: summary.counts[reward, status] for status in get_args(ScoreStatus)}
             for reward in sorted({name for name, _ in summary.counts})

@@ -91,6 +91,22 @@ def read_some(source: Source) -> Iterator[Row]:
     yield from rows
 
 
+def with_names(
+    rows: Iterable[Mapping[str, Any]], names: Mapping[str, str], kind: str = ""
+) -> Iterator[Row]:
+    """Yield rows that also have the columns of a `Sample`, under its names.
+
+    `names` maps such a name to the column that holds it, as {"answer": "gold"}; "" is the name
+    itself. `kind` is the `type` of all rows. Raises NoColumn for a row without one of the columns.
+    """
+    used = {name: column for name, column in names.items() if column}
+    types = {"type": kind} if kind else {}
+    for number, row in enumerate(rows, 1):
+        if missing := [column for column in used.values() if column not in row]:
+            raise NoColumn(missing, row, f"row {number}")
+        yield {**row, **{name: row[column] for name, column in used.items()}, **types}
+
+
 def write(rows: Iterable[Mapping[str, Any]], path: str | Path, columns: Sequence[str] = ()) -> int:
     """Write rows to a file atomically. Returns their number.
 

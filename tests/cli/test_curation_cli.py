@@ -53,6 +53,51 @@ def test_dedup(here: Here) -> None:
     assert done.returncode == 0 and ids("rows.jsonl") == ["r1", "r2", "r3", "r4", "r5"]
 
 
+def test_dedup_tells_golds_of_any_column_apart_or_says_that_there_is_none(here: Here) -> None:
+    table = [{"question_text": PROMPTS[0], "gold": gold, "kind": "x"} for gold in ("5", "6", "5")]
+    write(table, Path("golds.jsonl"))
+    command = "data dedup golds.jsonl --prompt question_text -o out.jsonl --overwrite --json"
+    done = here(command)
+    assert json.loads(done.stdout)["disputed"] == 0
+    assert "no row has a gold in 'answer'" in done.stderr and "--answer" in done.stderr
+    done = here(f"{command} --answer gold --type math")
+    assert json.loads(done.stdout)["disputed"] == 1 and "no row has a gold" not in done.stderr
+    assert list(read("out.jsonl")) == table[:1]  # the columns stay those of the source
+
+
+def test_split_and_audit_read_the_same_columns_as_dedup(here: Here) -> None:
+    table = [{"q_text": f"{LEAK} {n}", "gold": str(n), "kind": "x"} for n in range(6)]
+    write([*table, {**table[0], "gold": "7"}], Path("golds.jsonl"))
+    names = "--prompt q_text --answer gold --type math"
+    done = here(f"data split golds.jsonl {names} {HALVES} -o parts.csv")
+    assert done.returncode == 0, done.stderr
+    assert list(next(read("parts.csv"))) == ["q_text", "gold", "kind", "split"]
+    done = here(f"audit rows golds.jsonl {names} --json")
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)
+    assert "disputed" in {each["check"] for each in found["findings"]}
+    assert found["checked"]["disputed"] == 7
+
+
+def test_all_columns_that_rows_lack_are_named_with_their_options(here: Here) -> None:
+    write([{"said": "5", "gold": "5"}], Path("odd.jsonl"))
+    for command, says in (
+        ("score odd.jsonl", "row 1 has no columns 'response', 'answer', 'type' (its columns: said, "
+         "gold); name them with --completion, --answer, --type"),
+        ("score odd.jsonl --completion said --answer gold --type math", ""),
+        ("data dedup odd.jsonl", "a row has no column 'prompt' (its columns: said, gold); name it "
+         "with --prompt"),
+        ("data dedup odd.jsonl --prompt spoken", "row 1 has no column 'spoken' (its columns: said, "
+         "gold)\n"),
+        ("data split odd.jsonl", "name it with --prompt"),
+        ("data decontaminate rows.jsonl --against odd.jsonl", "name others with --against_columns"),
+    ):  # fmt: skip
+        done = here(f"{command} -o out.jsonl --overwrite")
+        assert says in done.stderr and done.returncode == (2 if says else 0), command
+    done = here("audit rows odd.jsonl")
+    assert "name it with --prompt" in done.stderr
+
+
 def test_decontaminate(here: Here) -> None:
     """--against may be given more than once."""
     write([{"task_id": "b", "problem": LEAK + "\x1b[31m"}], Path("bench.json"))
