@@ -166,7 +166,8 @@ def parse(argv: Sequence[str]) -> Command:
     from .verb import Parser, fill, normalize_flags
 
     verb = resolve_name(f"{__name__}.{table}")
-    leaf = Parser(prog=f"infinite-rl {' '.join(argv[:depth])}")
+    # TARGET stands for the arguments of the verb, so it is no word of its own in the usage.
+    leaf = Parser(prog=" ".join(["infinite-rl", *(w for w in argv[:depth] if w != "TARGET")]))
     fill(leaf, verb)
     args = leaf.parse_intermixed_args(normalize_flags(argv[depth:]))
     file = getattr(args, "config", None) if verb.config_file else None
@@ -195,6 +196,8 @@ def _add(whole: argparse.ArgumentParser, table: Mapping[str, Row], load: bool) -
     for name, (text, target) in table.items():
         each = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         if isinstance(target, Mapping):
+            if "TARGET" in target:
+                each.epilog = f"infinite-rl {name} TARGET --help lists the options for a TARGET."
             _add(each, target, load)
         elif load:
             from .verb import fill

@@ -37,7 +37,8 @@ class Score(RowsIn, RowsOut):
     Example: infinite-rl score samples.jsonl --completion completion --type math -o scored.jsonl;
     infinite-rl score problems.jsonl --as livecodebench --completion model -o scored.jsonl.
 
-    Exit code: 0 done (with --strict: and every row has a verdict), 1 not done, 2 wrong usage.
+    Exit code: 0 done (with --strict: and every row has a verdict), 1 not done, 2 wrong usage, 130
+    interrupted: the same command resumes.
     """
 
     aliases = {**RowsOut.aliases, "shape": "--as"}
@@ -57,6 +58,7 @@ class Score(RowsIn, RowsOut):
     ray_address: str | None = None
 
     def run(self, emit: Emit) -> int:
+        from ..dataset.rows import read
         from ..dataset.scoring import Judging, on_ray, score_file
 
         show_logs()
@@ -68,7 +70,9 @@ class Score(RowsIn, RowsOut):
             *columns, self.timeout, self.first_failure, self.time_factor, prompt=self.prompt
         )
         cluster = on_ray(self.ray_address) if self.engine == "ray" else nullcontext()
-        with counting("completions judged") as count, cluster as spread:
+        total = sum(1 for _ in read(self.source)) if not self.shape else 0
+        what = f"completions judged (of {total})" if total else "completions judged"
+        with counting(what) as count, cluster as spread:
             options = self.pick("overwrite", "overwrite_columns")
             shaped = self._shaped()
             source = self.source if shaped is None else shaped
@@ -76,6 +80,9 @@ class Score(RowsIn, RowsOut):
                 summary = score_file(
                     source, self.out, judging, spread=spread, on_row=count, **options
                 )
+            except KeyboardInterrupt:
+                print("judged rows are kept: the same command resumes", file=sys.stderr)
+                raise
             except NoColumn as error:
                 raise UsageError(
                     f"{error}{self.column_hint(error.columns)}{self._hint(shaped is None)}"

@@ -4,20 +4,23 @@ A row is a flat mapping of columns. Those of a `Sample` have its names (type, pr
 response, language, id); all others are kept. Files are streamed, so a long one takes no more memory
 than a short one.
 
-    .csv   exact strings          .jsonl (.gz)   JSON values, one object a line
+    .csv (.gz)   exact strings    .jsonl (.gz)   JSON values, one object a line
     .json  a list of objects      .parquet       typed columns (needs the extra `data`)
 """
 
 import csv
 import gzip
+import io
 import json
 import logging
 import math
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import IO, Any, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from ..certificates import CERTIFICATES
@@ -153,11 +156,11 @@ def number_of(row: Mapping[str, Any], column: str, where: str) -> float:
 
 
 def kind_of(path: Path) -> str:
-    """The kind of a file by its name: "csv", "jsonl", "jsonl.gz", "json" or "parquet"."""
+    """The kind of a file by its name: a key of `_KINDS`."""
     if ending := ending_of(path.name):
         return "jsonl" if ending == ".ndjson" else ending[1:]
     raise UsageError(
-        f"{path} is of no known kind: name it .csv, .jsonl, .jsonl.gz, .json, .parquet"
+        f"{path} is of no known kind: name it .csv, .csv.gz, .jsonl, .jsonl.gz, .json, .parquet"
     )
 
 
@@ -171,7 +174,9 @@ def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
-        raise UsageError(f"there is no {path}")
+        is_uri = re.match(r"(s3|hf):", str(path))
+        fetch = ": `infinite-rl storage fetch` brings it to this machine" if is_uri else ""
+        raise UsageError(f"there is no {path}{fetch}")
     if not (files := list(_within(path))):
         raise UsageError(f"there is no data file in {path}")
     return files
@@ -233,12 +238,16 @@ def _within(folder: Path) -> Iterator[Path]:
 
 def _read_csv(path: Path) -> Iterator[Row]:
     csv.field_size_limit(2**31 - 1)
-    with path.open(encoding="utf-8-sig", errors="surrogatepass", newline="") as file:
+    is_zipped = path.suffix == ".gz"
+    text: dict[str, Any] = {"encoding": "utf-8-sig", "errors": "surrogatepass", "newline": ""}
+    with gzip.open(path, "rt", **text) if is_zipped else path.open(**text) as file:
         lines = csv.reader(file, strict=True)
         try:
             header = next(lines, [])
             for columns, later in RUN_FILES:
-                if is_header(header, columns, later):  # a last row may just be being written
+                if not is_zipped and is_header(
+                    header, columns, later
+                ):  # a last row may just be being written
                     yield from read_rows(path, columns, later)
                     return
             if twice := [name for name in header if header.count(name) > 1]:
@@ -254,6 +263,8 @@ def _read_csv(path: Path) -> Iterator[Row]:
         except UnicodeDecodeError as error:
             byte = error.object[error.start]
             raise StoreError(f"{path} is not UTF-8: byte {byte:#x}, {error.reason}") from None
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise StoreError(f"{path} is damaged at line {lines.line_num + 1}: {error}") from None
 
 
 def _read_jsonl(path: Path) -> Iterator[Row]:
@@ -287,13 +298,20 @@ def _object(value: Any) -> Row:
 # --- writing -------------------------------------------------------------------------------------
 
 
+@contextmanager
+def _binary(path: Path, *, zipped: bool) -> Iterator[IO[bytes]]:
+    """Open a file to write it. Without a name and a time, the same rows give the same bytes."""
+    with path.open("wb") as plain:
+        if zipped:
+            with gzip.GzipFile("", "wb", 9, plain, 0) as file:
+                yield file
+        else:
+            yield plain
+
+
 def _write_jsonl(rows: _Rows, path: Path, _: Sequence[str], *, zipped: bool = False) -> int:
     count = 0
-    # Without a name and a time, the same rows give the same bytes.
-    with (
-        path.open("wb") as plain,
-        gzip.GzipFile("", "wb", 9, plain, 0) if zipped else plain as file,
-    ):
+    with _binary(path, zipped=zipped) as file:
         for count, row in enumerate(rows, 1):
             file.write(to_line(row, count))
     return count
@@ -310,9 +328,10 @@ def _write_json(rows: _Rows, path: Path, _: Sequence[str]) -> int:
     return count
 
 
-def _write_csv(rows: _Rows, path: Path, columns: Sequence[str]) -> int:
+def _write_csv(rows: _Rows, path: Path, columns: Sequence[str], *, zipped: bool = False) -> int:
     spilled, names = spill(rows, columns)
-    with path.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
+    text: dict[str, Any] = {"encoding": "utf-8", "errors": "surrogatepass", "newline": ""}
+    with _binary(path, zipped=zipped) as binary, io.TextIOWrapper(binary, **text) as file:
         file.write(csv_line(names, "\n"))
         for row in spilled:
             file.write(csv_line([_field(row.get(name)) for name in names], "\n"))
@@ -350,6 +369,7 @@ class _Kind(NamedTuple):
 # One row a kind of file, by the ending of its name.
 _KINDS: Mapping[str, _Kind] = {
     "csv": _Kind(_read_csv, _write_csv),
+    "csv.gz": _Kind(_read_csv, partial(_write_csv, zipped=True)),
     "jsonl": _Kind(_read_jsonl, _write_jsonl),
     "jsonl.gz": _Kind(_read_jsonl, partial(_write_jsonl, zipped=True)),
     "json": _Kind(_read_json, _write_json),
