@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from ..certificates import CERTIFICATES
@@ -299,7 +299,7 @@ def _object(value: Any) -> Row:
 
 
 @contextmanager
-def _binary(path: Path, *, zipped: bool) -> Iterator[IO[bytes]]:
+def _binary(path: Path, *, zipped: bool) -> Iterator[gzip.GzipFile | io.BufferedWriter]:
     """Open a file to write it. Without a name and a time, the same rows give the same bytes."""
     with path.open("wb") as plain:
         if zipped:
