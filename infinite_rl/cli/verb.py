@@ -157,7 +157,7 @@ def normalize_flags(argv: Sequence[str]) -> list[str]:
 
 
 class RowsIn(Verb):
-    """source  the rows: a file (.csv, .jsonl, both also .gz; .json, .parquet), or a folder"""
+    """source  the rows: a file (.csv, .jsonl, also with .gz, .json, .parquet), or a folder"""
 
     positional = ("source",)
     source: str
@@ -186,7 +186,7 @@ class NamedColumns(RowsIn):
 
 class RowsOut(Verb):
     """
-    out        the rows that are written: .csv, .jsonl, both also .gz; .json or .parquet
+    out        the rows that are written: .csv, .jsonl, also with .gz, .json or .parquet
     overwrite  replace the output files if they exist
     """
 

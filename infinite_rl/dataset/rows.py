@@ -18,7 +18,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import unquote
@@ -213,6 +213,11 @@ def files_hidden_by_a_run(folder: Path) -> list[str]:
     return sorted(name for name in names if ending_of(name) and name not in _OF_RUNS)
 
 
+@lru_cache(maxsize=64)  # a verb may read its rows twice
+def _warn_once(message: str) -> None:
+    logger.warning("%s", message)
+
+
 def _within(folder: Path) -> Iterator[Path]:
     """The data files in a folder: of a run only its rows, of a model's answers none.
 
@@ -223,7 +228,7 @@ def _within(folder: Path) -> Iterator[Path]:
         if unread := files_hidden_by_a_run(folder):
             more = f" and {len(unread) - 5} more" if len(unread) > 5 else ""
             shown = ", ".join(unread[:5])
-            logger.warning("%s: only %s is read, not %s%s", folder, DATASET, shown, more)
+            _warn_once(f"{folder}: only {DATASET} is read, not {shown}{more}")
         yield folder / DATASET
     elif JOURNAL not in names:
         for path in sorted(folder.iterdir()):

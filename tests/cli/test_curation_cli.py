@@ -188,7 +188,7 @@ def test_the_files_of_a_run_may_be_made_beside_it_in_its_folder(here: Here) -> N
 
 
 SHOWN = {
-    "score rows.jsonl -o OUT.jsonl": "completions judged: 3",
+    "score rows.jsonl -o OUT.jsonl": "completions judged (of 3): 3",
     "data dedup rows.jsonl -o OUT2.jsonl": "rows read: 3, compared: 3",
     "data decontaminate rows.jsonl --against rows.jsonl -o OUT3.jsonl": "rows compared: 3",
     "data split rows.jsonl -o OUT4": "rows read: 3, compared: 3",
