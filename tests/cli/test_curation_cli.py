@@ -2,6 +2,8 @@
 
 import json
 import random
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,22 @@ def test_split_and_audit_read_the_same_columns_as_dedup(here: Here) -> None:
     found = json.loads(done.stdout)
     assert "disputed" in {each["check"] for each in found["findings"]}
     assert found["checked"]["disputed"] == 7
+
+
+def test_dates_and_decimals_of_a_parquet_file_pass_through_every_verb(here: Here) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    row = {"type": "math", "prompt": LEAK, "answer": Decimal("7.50"), "at": date(2026, 1, 2)}
+    parquet.write_table(pyarrow.Table.from_pylist([row]), "typed.parquet")
+    write([{"prompt": "Nothing of this is in any row, it is but another text."}], Path("b.jsonl"))
+    for words in ("dedup typed.parquet", "split typed.parquet --shares train=1", "mix typed.parquet",
+                  "decontaminate typed.parquet --against b.jsonl"):  # fmt: skip
+        done = here(f"data {words} -o out.parquet --overwrite")
+        assert done.returncode == 0, done.stderr
+        assert next(read("out.parquet")).items() >= {"answer": "7.50", "at": "2026-01-02"}.items()
+    assert here("audit rows typed.parquet").returncode == 0
+    Path("r.py").write_text("def r(completion, answer):\n    return completion == answer\n")
+    done = here("audit r.py:r --rows typed.parquet --seconds 20 --json")
+    assert done.returncode in (0, 1, 13, 14) and "Traceback" not in done.stderr
 
 
 def test_all_columns_that_rows_lack_are_named_with_their_options(here: Here) -> None:
