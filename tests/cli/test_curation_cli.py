@@ -86,9 +86,9 @@ def test_dates_and_decimals_of_a_parquet_file_pass_through_every_verb(here: Here
     row = {"type": "math", "prompt": LEAK, "answer": Decimal("7.50"), "at": date(2026, 1, 2)}
     parquet.write_table(pyarrow.Table.from_pylist([row]), "typed.parquet")
     write([{"prompt": "Nothing of this is in any row, it is but another text."}], Path("b.jsonl"))
-    for words in ("dedup typed.parquet", "split typed.parquet --shares train=1", "mix typed.parquet",
-                  "decontaminate typed.parquet --against b.jsonl"):  # fmt: skip
-        done = here(f"data {words} -o out.parquet --overwrite")
+    for verb in ("dedup", "split", "mix", "decontaminate"):
+        more = {"split": "--shares train=1", "decontaminate": "--against b.jsonl"}.get(verb, "")
+        done = here(f"data {verb} typed.parquet {more} -o out.parquet --overwrite")
         assert done.returncode == 0, done.stderr
         assert next(read("out.parquet")).items() >= {"answer": "7.50", "at": "2026-01-02"}.items()
     assert here("audit rows typed.parquet").returncode == 0
