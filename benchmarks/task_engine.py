@@ -44,12 +44,11 @@ from infinite_rl.generation.ideas import IdeaCall, Ideas
 from infinite_rl.generation.plan import Plan
 from infinite_rl.generation.planner import Planner
 from infinite_rl.generation.progress import Progress
-from infinite_rl.generation.solutions import SOLUTIONS
 from infinite_rl.generator import generate_dataset
 from infinite_rl.inference.journal import Journal, answers, slot_seed
 from infinite_rl.providers.openai_compatible import OpenAICompatibleProvider
 from infinite_rl.space import Space
-from infinite_rl.store import DATASET, DATASET_COLUMNS, FAILED, FAILED_COLUMNS, Store
+from infinite_rl.store import DATASET, DATASET_COLUMNS, FAILED, FAILED_COLUMNS, SOLUTIONS, Store
 from infinite_rl.tasks import TASKS
 from infinite_rl.types import Completion, Outcome, RewardFunctionScore, Sample
 

@@ -62,5 +62,7 @@ def with_runtimes(bill: dict[str, Any], folder: Path = FOLDER) -> dict[str, Any]
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: python -m build_src.sbom PACKAGES.json SBOM.json")
     bill = with_runtimes(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
     Path(sys.argv[2]).write_text(json.dumps(bill, indent=2) + "\n", encoding="utf-8")

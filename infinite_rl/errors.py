@@ -28,7 +28,7 @@ Exceptions of other libraries are turned into these once, at the edge that meets
 import errno
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, TypeVar
@@ -112,11 +112,16 @@ def import_extra(module: str, subject: str, extra: str) -> Any:
 
 
 class NoColumn(UsageError):
-    """A row lacks a column that it needs; the message lists those that it has."""
+    """A row lacks columns that it needs; the message lists those that it has."""
 
-    def __init__(self, column: str, row: Iterable[object], where: str = "a row") -> None:
+    def __init__(
+        self, column: str | Sequence[str], row: Iterable[object], where: str = "a row"
+    ) -> None:
+        self.columns = (column,) if isinstance(column, str) else tuple(column)
+        names = ", ".join(map(repr, self.columns))
         super().__init__(
-            f"{where} has no column {column!r} (its columns: {', '.join(map(str, row))})"
+            f"{where} has no column{'s' * (len(self.columns) > 1)} {names} "
+            f"(its columns: {', '.join(map(str, row))})"
         )
 
 

@@ -3,6 +3,7 @@
 PROMPT, ANSWER, RESPONSE = "prompt", "answer", "response"
 SECTIONS = (PROMPT, ANSWER, RESPONSE)
 ANSWER_TAG = "answer"
+MAX_COMPLETION = 1_000_000  # characters; a longer completion is not read and fails
 
 
 def header(section: str) -> str:

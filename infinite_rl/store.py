@@ -8,7 +8,6 @@ is opened, and is missing again; a certificate without its row is removed.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -19,12 +18,15 @@ from typing import Any, Protocol, cast
 from .certificates import CERTIFICATES, CertificateLog, certificate
 from .errors import NoColumn, StoreError, UsageError
 from .files.atomic import locked
+from .files.json_text import json_text, plain_text
 from .files.logs import ENCODING, ERRORS, CsvLog, damaged, read_rows
 from .types import REASONS, Attempt, Outcome, Reason, RewardFunctionScore, Sample, Slot
 
 DATASET, FAILED = "dataset.csv", "failed_dataset.csv"
 SHARDS = "shards"  # a folder of such folders, which a cluster fills
 JOURNAL = "journal.jsonl"  # of calls and completions: see `inference.journal`
+SOLUTIONS = "solutions.jsonl"  # of solvers: see `generation.solutions`
+BATCH = "batch.json"  # the config of a run in batches, which --resume reads
 CERTIFICATE_COLUMNS = (
     *("status", "reward", "reward_version", "limits", "runtime", "runtime_sha256"),
     *("verifier_recall", "mutants", "agreement", "solve_rate", "majority_answer"),
@@ -54,6 +56,7 @@ FAILED_LATER = dict.fromkeys(("reason", "model", "cost", *_PLANNED[1:], "id"), "
 # The CSV files of a run: their columns, and those that an earlier version's may lack.
 RUN_FILES = ((DATASET_COLUMNS, DATASET_LATER), (FAILED_COLUMNS, FAILED_LATER))
 _SAMPLE_COLUMNS = ("type", "prompt", "answer", "response", "language")
+_REQUIRED = _SAMPLE_COLUMNS[:3]
 # The columns that are read back of a row and of a rejection.
 _ROW_COLUMNS = (*_SAMPLE_COLUMNS, "id", *_PLANNED)
 _REJECTION_COLUMNS = ("format_score", "correctness_score", "error_msg", *_PLANNED)
@@ -63,6 +66,8 @@ _EXCERPT, _RECENT = 300, 3  # characters and number of the earlier prompts in a 
 def answer_of(value: object) -> str | None:
     """Return an answer as text: other values as JSON (7, true, {"tests": []}); None for nothing.
 
+    A date is ISO 8601, and a Decimal its digits.
+
     NaN, the missing value of tables, is nothing. Raises UsageError if JSON cannot hold the value.
     """
     if value is None or value != value:
@@ -70,7 +75,7 @@ def answer_of(value: object) -> str | None:
     if isinstance(value, str):
         return value
     try:
-        return json.dumps(value)
+        return plain_text(value) or json_text(value)
     except TypeError as error:
         raise UsageError(f"an answer cannot be written as JSON: {error}") from None
 
@@ -90,7 +95,8 @@ def sample_of(row: Mapping[str, Any]) -> Sample:
             text = ""
         if not isinstance(text, str):
             if text is None:
-                raise NoColumn(name, [each for each in row if row[each] is not None])
+                missing = [each for each in _REQUIRED if answer_of(row.get(each)) is None]
+                raise NoColumn(missing, [each for each in row if row[each] is not None])
             raise UsageError(f"the column {name!r} holds {type(text).__name__}, not text")
         texts[name] = text
     more = {name: value for name, value in row.items() if name not in _SAMPLE_COLUMNS}

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from infinite_rl.errors import UsageError
-from infinite_rl.layout import fenced, render, tagged
+from infinite_rl.layout import MAX_COMPLETION, fenced, render, tagged
 from infinite_rl.parsing.sections import ExampleParser
 from infinite_rl.reward_functions import REWARDS, RewardFunction, get_reward_functions
 from infinite_rl.reward_functions.coding import CodingRewardFunction
@@ -100,6 +100,15 @@ class EveryReward(unittest.TestCase):
     def test_each_can_be_made_without_arguments(self, case: Case) -> None:
         made = type(case.reward)()
         self.assertEqual((made.task_name, made.timeout), (case.name, 5))
+
+    @of_each
+    def test_a_completion_of_more_than_a_million_characters_fails_unread(self, case: Case) -> None:
+        at_limit = "." * (MAX_COMPLETION - len(tagged(case.right)) - 1) + "\n" + tagged(case.right)
+        reward = type(case.reward)()
+        self.assertNotIn("characters", reward.compute_reward(at_limit, case.gold).error_msg)
+        beyond = reward.compute_reward("." + at_limit, case.gold)
+        self.assertEqual((beyond.status, beyond.format_score), ("failed", 0.0))
+        self.assertEqual(beyond.error_msg, "a text of more than 1000000 characters")
 
     @of_each
     def test_signals_are_switched_on_by_name(self, case: Case) -> None:

@@ -86,7 +86,7 @@ def audit_data(
         "leak": lambda: _leaks(rows),
         "contradiction": lambda: _contradictions(rows, report),
         "refuted gold": lambda: _refuted(rows, report),
-        "duplicate": lambda: _duplicates(columns, report),
+        "duplicate": lambda: _duplicates(columns, rows, report),
         "contamination": lambda: _contaminated(columns, against or {}),
         "weak tests": lambda: _weak(rows, tested, report),
         "flat difficulty": lambda: _flat(columns, report),
@@ -187,9 +187,18 @@ def _refuted(rows: Sequence[AuditRow], report: DataReport) -> list[RowFinding]:
     return refuted
 
 
-def _duplicates(columns: Sequence[Mapping[str, Any]], report: DataReport) -> list[RowFinding]:
-    """Repeated rows. A disputed row that also repeats another disputed one is listed as both."""
-    report.checked["duplicate"] = report.checked["disputed"] = len(columns)
+def _duplicates(
+    columns: Sequence[Mapping[str, Any]], rows: Sequence[AuditRow], report: DataReport
+) -> list[RowFinding]:
+    """Repeated rows. A disputed row that also repeats another disputed one is listed as both.
+
+    Rows without a gold have no dispute; a response that stands for one is none.
+    """
+    golds = {row.index: row.answer for row in rows if row.answer != row.response}
+    columns = [
+        {**each, "answer": golds.get(at, each.get("answer"))} for at, each in enumerate(columns)
+    ]
+    report.checked["duplicate"], report.checked["disputed"] = len(columns), len(golds)
     removed = duplicates(columns)
     by_answer: dict[str, list[int]] = defaultdict(list)
     for each in removed:

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import UsageError
+from ..files.json_text import json_text
 
 _CHILD = Path(__file__).with_name("child.py")
 _VARIABLES = (
@@ -256,7 +257,7 @@ class Process:
     def _send(self, request: Mapping[str, Any]) -> None:
         """Write a request, while the process may be slow to read it."""
         assert self._child is not None and self._child.stdin is not None
-        data = memoryview(json.dumps(request).encode() + b"\n")
+        data = memoryview(json_text(request).encode() + b"\n")
         number, end = self._child.stdin.fileno(), self._end_of(60)
         while data:
             _, ready, _ = select.select([], [number], [], max(0.0, end - time.monotonic()))

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..dataset.rows import Source, read_some
 from ..errors import UsageError
+from ..files.json_text import plain_text
 from .programs import program_of
 
 CHOICE, NUMBER, MATHS, TEXT, CODE, OTHER = "choice", "number", "maths", "text", "code", "other"
@@ -77,7 +78,8 @@ def audit_row(index: int, columns: Mapping[str, Any], answer: str = "") -> Audit
     fields = _fields(columns)
     named = [name for name in fields if _LIKE_GOLD.search(name)]
     names = (answer,) if answer else (*_GOLD, *named)
-    values = [fields[name] for name in names if fields.get(name) is not None]
+    golds_of = (fields[name] for name in names if fields.get(name) is not None)
+    values = [plain_text(each) or each for each in golds_of]  # dates and decimals, as elsewhere
     response = _first(columns, _RESPONSES)
     if not values and not isinstance(response, str):
         raise UsageError(

@@ -24,7 +24,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..errors import InfiniteRLError, UsageError, nearest, shown
+from ..errors import InfiniteRLError, NoColumn, UsageError, nearest, shown
 from .terminal import INTERRUPTED, NOT_DONE, WRONG_USAGE, output, plain
 
 if TYPE_CHECKING:
@@ -111,7 +111,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             command = parse(sys.argv[1:] if argv is None else argv)
             with output(command.json, command.argv) as emit:
-                return command.config().run(emit)
+                verb = command.config()
+                try:
+                    return verb.run(emit)
+                except NoColumn as error:
+                    raise UsageError(f"{error}{verb.column_hint(error.columns)}") from None
         finally:  # after a help text, too: here a reader that has left can still be handled
             if sys.stdout is not None and not sys.stdout.closed:  # by the caller, or by a server
                 sys.stdout.flush()
@@ -162,7 +166,8 @@ def parse(argv: Sequence[str]) -> Command:
     from .verb import Parser, fill, normalize_flags
 
     verb = resolve_name(f"{__name__}.{table}")
-    leaf = Parser(prog=f"infinite-rl {' '.join(argv[:depth])}")
+    # TARGET stands for the arguments of the verb, so it is no word of its own in the usage.
+    leaf = Parser(prog=" ".join(["infinite-rl", *(w for w in argv[:depth] if w != "TARGET")]))
     fill(leaf, verb)
     args = leaf.parse_intermixed_args(normalize_flags(argv[depth:]))
     file = getattr(args, "config", None) if verb.config_file else None
@@ -191,6 +196,8 @@ def _add(whole: argparse.ArgumentParser, table: Mapping[str, Row], load: bool) -
     for name, (text, target) in table.items():
         each = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         if isinstance(target, Mapping):
+            if "TARGET" in target:
+                each.epilog = f"infinite-rl {name} TARGET --help lists the options for a TARGET."
             _add(each, target, load)
         elif load:
             from .verb import fill

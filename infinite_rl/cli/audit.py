@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ..config import FilePath, Number, Strings, ranged
 from ..errors import UsageError, check_range
 from .terminal import DONE, NOT_DONE, Emit, plain
-from .verb import RowsIn, Verb, refuse_existing
+from .verb import NamedColumns, Verb, refuse_existing
 
 if TYPE_CHECKING:
     from ..audit import Report
@@ -89,6 +89,12 @@ class Audit(Verb):
             rows = list(audit_rows(self.rows, self.answer))
         else:
             rows = own_rows(self.targets[0], settings, self.answer, end - time.monotonic())
+        if not any(row.prompt for row in rows):
+            print(
+                "no row has a prompt in a usual column, so the targets get an empty one: rename "
+                "its column to prompt",
+                file=sys.stderr,
+            )
         audits = []
         for at, (target, each, wrap) in enumerate(jobs):
             limits = Limits((end - time.monotonic()) / (len(jobs) - at), self.sample)
@@ -159,7 +165,7 @@ class Replay(Verb):
         return NOT_DONE if any(each["shows"] for each in results) else DONE
 
 
-class Rows(RowsIn):
+class Rows(NamedColumns):
     """Audit the rows that rewards judge: weak tests (a wrong program passes), golds that contradict
     their response or their prompt, prompts that state the answer, duplicates, equal prompts with
     different golds, text of benchmarks, and flat difficulty (a column pass_rate). Nothing of the
@@ -180,7 +186,6 @@ class Rows(RowsIn):
     repeated: ClassVar[Sequence[str]] = ("against",)
     aliases: ClassVar[Mapping[str, str]] = {"out": "-o"}
 
-    answer: str = ""
     against: Strings = ()
     tested: int = ranged(20, 0)
     out: FilePath | None = None
@@ -189,13 +194,15 @@ class Rows(RowsIn):
 
     def run(self, emit: Emit) -> int:
         from ..audit.data import audit_data, page
-        from ..dataset.rows import kind_of, write
+        from ..dataset.rows import kind_of, read_some, with_names, write
 
         if self.out:
             kind_of(self.out)
         refuse_existing([self.out], [self.source], overwrite=self.overwrite)
         named = {Path(each).stem: each for each in self.against}
-        report = audit_data(self.source, self.answer, named, self.tested)
+        names = {"prompt": self.prompt, "response": self.completion}
+        rows = with_names(read_some(self.source), names, self.type)
+        report = audit_data(rows, self.answer, named, self.tested)
         if self.out:
             write([each._asdict() for each in report.findings], self.out)
         lines = [plain(line) for line in page(report, self.listed)]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from ..config import FilePath, Number, Strings
 from ..errors import UsageError, look_up
 from .terminal import DONE, NOT_DONE, Emit, counted, counting, one_line, plain, show_logs
-from .verb import RowsIn, RowsOut, Verb
+from .verb import NamedColumns, RowsIn, RowsOut, Verb
 
 if TYPE_CHECKING:
     from ..dataset.decontaminate import Leak
@@ -147,7 +147,7 @@ class Load(RowsOut):
         return DONE
 
 
-class Dedup(RowsIn, RowsOut, _Near):
+class Dedup(NamedColumns, RowsOut, _Near):
     """Remove rows that ask for the same as an earlier row: equal but for case, white space and idle
     punctuation, or nearly the same words with the same numbers, signs and answer. The first of
     them is kept, or the best.
@@ -170,13 +170,26 @@ class Dedup(RowsIn, RowsOut, _Near):
         show_logs()
         self.refuse_existing(self.out, self.report, read=[self.source])
         options = self.pick("columns", "threshold", "numbers", "loose", "best")
+        with_gold = 0
+
+        def rows() -> Iterator[Row]:
+            nonlocal with_gold
+            for row in self.named(read_some(self.source)):
+                with_gold += row.get("answer") not in (None, "")
+                yield row
+
         with self.progress() as (count, compared):
-            rows = counted(read_some(self.source), count)
-            removed = duplicates(rows, on_compared=compared, **options)
+            removed = duplicates(counted(rows(), count), on_compared=compared, **options)
         if self.report:
             write(map(asdict, removed), self.report, [each.name for each in fields(Duplicate)])
         kept = write(without(read(self.source), removed), self.out)
         exact = sum(duplicate.exact for duplicate in removed)
+        if not with_gold:
+            print(
+                "no row has a gold in 'answer', so rows with different golds were not told apart: "
+                "name its column with --answer",
+                file=sys.stderr,
+            )
         if disputed := sum(duplicate.disputed for duplicate in removed):
             advice = "" if self.report else " (--report names them)"
             print(
@@ -262,7 +275,7 @@ class Decontaminate(RowsIn, RowsOut):
         return DONE
 
 
-class Split(RowsIn, RowsOut, _Near):
+class Split(NamedColumns, RowsOut, _Near):
     """Split rows into train, validation and test, in the column `split`, so that rows that ask for
     the same are in the same split. A row's split depends on it and on the rows before it: it stays
     when rows are added at the end. A row that links two splits is left out.
@@ -297,8 +310,10 @@ class Split(RowsIn, RowsOut, _Near):
 
         with self.progress() as (count, compared):
             options = self.pick("columns", "seed", "threshold", "numbers")
-            options["keep"] = read(self.keep) if self.keep else ()
-            sides = assign(counted(rows(), count), shares, on_compared=compared, **options)
+            options["keep"] = self.named(read(self.keep)) if self.keep else ()
+            sides = assign(
+                self.named(counted(rows(), count)), shares, on_compared=compared, **options
+            )
         columns["split"] = None
         self._write(sides, files, list(columns))
         counts, total = Counter(sides), len(sides)

@@ -81,12 +81,18 @@ class Export(Verb):
         elif statistics.not_passed:
             among = "responses among them that did not pass (status)"
             print(f"{among}: {statistics.not_passed}", file=sys.stderr)
+        if statistics.unverified:
+            print(
+                f"responses that are not verified, as their rows have no status: "
+                f"{statistics.unverified}; run `infinite-rl score` on the rows first",
+                file=sys.stderr,
+            )
         types = {kind for kind, _ in statistics.kinds}
         if types - set(REWARDS) and FORMATS[self.to].make:
             named = one_line(", ".join(sorted(types - set(REWARDS))))
             print(f"types without a reward in this package: {named}", file=sys.stderr)
         splits = ", ".join(f"{split}: {rows}" for split, rows in statistics.splits.items())
-        counts = ("rows", "splits", "left_out", "not_passed")
+        counts = ("rows", "splits", "left_out", "not_passed", "unverified")
         pushed = ""
         if self.push_to_hub:
             pushed = push_dataset(self.out, self.push_to_hub, private=self.private)

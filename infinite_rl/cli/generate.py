@@ -19,6 +19,7 @@ from ..dataset import MIN_DISTINCT
 from ..errors import StoreError, UsageError, store_errors
 from ..manifest import read_manifest
 from ..providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
+from ..store import BATCH
 from ..verification import MIN_AGREEMENT, STRENGTHEN
 from .terminal import (
     DONE,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from ..generation.progress import Progress
     from ..types import TaskType
 
-BATCH = "batch.json"  # in the folder of a run in batches: the config that --resume reads
 _TEXT_FILES = (".txt", ".md", ".csv")  # a file by its name, even if it is missing; not "Node.js"
 # The keys that only a model can use.
 _FOR_A_MODEL = (

@@ -22,6 +22,7 @@ class Score(RowsIn, RowsOut):
     completion         column that is scored
     shape              the rows are a published file of this data set, or of one that its columns
                        say (auto), with a column of completions (see `data load`)
+    prompt             column with the prompt, which some rewards of mathematics read
     answer             column with the reference answer; or an export's own
     type               reward for all rows (default: each row's `type`)
     language           language of the code in all rows (default: each row's `language`)
@@ -36,13 +37,15 @@ class Score(RowsIn, RowsOut):
     Example: infinite-rl score samples.jsonl --completion completion --type math -o scored.jsonl;
     infinite-rl score problems.jsonl --as livecodebench --completion model -o scored.jsonl.
 
-    Exit code: 0 done (with --strict: and every row has a verdict), 1 not done, 2 wrong usage.
+    Exit code: 0 done (with --strict: and every row has a verdict), 1 not done, 2 wrong usage, 130
+    interrupted: the same command resumes.
     """
 
     aliases = {**RowsOut.aliases, "shape": "--as"}
 
     completion: str = "response"
     shape: str = ""
+    prompt: str = "prompt"
     answer: str = "answer"
     type: str = ""
     language: str = ""
@@ -55,6 +58,7 @@ class Score(RowsIn, RowsOut):
     ray_address: str | None = None
 
     def run(self, emit: Emit) -> int:
+        from ..dataset.rows import read
         from ..dataset.scoring import Judging, on_ray, score_file
 
         show_logs()
@@ -62,9 +66,13 @@ class Score(RowsIn, RowsOut):
         if self.ray_address is not None and self.engine != "ray":
             raise UsageError("--ray_address needs --engine ray")
         columns = self.completion, self.answer, self.type, self.language
-        judging = Judging(*columns, self.timeout, self.first_failure, self.time_factor)
+        judging = Judging(
+            *columns, self.timeout, self.first_failure, self.time_factor, prompt=self.prompt
+        )
         cluster = on_ray(self.ray_address) if self.engine == "ray" else nullcontext()
-        with counting("completions judged") as count, cluster as spread:
+        total = sum(1 for _ in read(self.source)) if not self.shape else 0
+        what = f"completions judged (of {total})" if total else "completions judged"
+        with counting(what) as count, cluster as spread:
             options = self.pick("overwrite", "overwrite_columns")
             shaped = self._shaped()
             source = self.source if shaped is None else shaped
@@ -72,8 +80,13 @@ class Score(RowsIn, RowsOut):
                 summary = score_file(
                     source, self.out, judging, spread=spread, on_row=count, **options
                 )
+            except KeyboardInterrupt:
+                print("judged rows are kept: the same command resumes", file=sys.stderr)
+                raise
             except NoColumn as error:
-                raise UsageError(f"{error}{self._hint(shaped is None)}") from None
+                raise UsageError(
+                    f"{error}{self.column_hint(error.columns)}{self._hint(shaped is None)}"
+                ) from None
         rewards = {
             reward: {status: summary.counts[reward, status] for status in get_args(ScoreStatus)}
             for reward in sorted({name for name, _ in summary.counts})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from inspect import cleandoc
 from pathlib import Path
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 VerbT = TypeVar("VerbT", bound="Verb")
 _CODES = "Exit code: 0 done, 1 not done (the reason is printed), 2 wrong usage, 130 interrupted."
 _FLAG = re.compile(r"\A--(\w[\w-]*)(?==|\Z)", re.ASCII)
+_COLUMN_KEYS = ("prompt", "answer", "completion", "type")
 _NEGATIVE = re.compile(r"-\.?[0-9][-+0-9.eE,]*")
 _NO_DEFAULT = ("None", "", "False", "()", "{}")
 _METAVARS = {int: "N", float: "X", Path: "PATH"}
@@ -51,6 +52,12 @@ class Verb(Config):
     def load(cls: type[VerbT], flags: Mapping[str, Any], file: Path | None) -> VerbT:
         """Make the config of a file, if one is given, and of the flags, which override it."""
         return cls.read(file, flags) if file else cls.of(flags)
+
+    def column_hint(self, columns: Iterable[str]) -> str:
+        """Name the options for columns of a `Sample` that rows lack: "; name it with --answer"."""
+        keys = ["completion" if column == "response" else column for column in columns]
+        flags = [f"--{key}" for key in keys if key in _COLUMN_KEYS and key in self.kinds()]
+        return f"; name {'them' if len(flags) > 1 else 'it'} with {', '.join(flags)}" * bool(flags)
 
     def run(self, emit: Emit) -> int:
         """Do the work, `emit` what came of it, and return the exit code."""
@@ -150,15 +157,36 @@ def normalize_flags(argv: Sequence[str]) -> list[str]:
 
 
 class RowsIn(Verb):
-    """source  the rows: a file (.csv, .jsonl, .jsonl.gz, .json, .parquet), or a folder"""
+    """source  the rows: a file (.csv, .jsonl, also with .gz, .json, .parquet), or a folder"""
 
     positional = ("source",)
     source: str
 
 
+class NamedColumns(RowsIn):
+    """
+    prompt      column of the prompts (default: the first of prompt, question, problem and others)
+    answer      column of the golds (default: answer)
+    completion  column of the worked responses (default: response)
+    type        reward of all rows (default: each row's `type`)
+    """
+
+    prompt: str = ""
+    answer: str = ""
+    completion: str = ""
+    type: str = ""
+
+    def named(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yield the rows with the named columns under the names of a `Sample`, to be compared."""
+        from ..dataset.rows import with_names
+
+        names = {"prompt": self.prompt, "answer": self.answer, "response": self.completion}
+        return with_names(rows, names, self.type)
+
+
 class RowsOut(Verb):
     """
-    out        the rows that are written: .csv, .jsonl, .jsonl.gz, .json or .parquet
+    out        the rows that are written: .csv, .jsonl, also with .gz, .json or .parquet
     overwrite  replace the output files if they exist
     """
 

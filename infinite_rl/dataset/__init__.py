@@ -33,17 +33,20 @@ Here also: a run's `dataset.csv` as a table, and its summary.
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import NoColumn, UsageError
-from ..store import DATASET, DATASET_COLUMNS
+from ..files.logs import is_header
+from ..store import DATASET, DATASET_COLUMNS, DATASET_LATER
 from . import parquet, rows
 from .tokens import PROMPT_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_HEADER_CHARS = 10_000
 MIN_DISTINCT = 0.3  # the share of distinct tasks below which a run has collapsed
 _NUMBERS = ("quality_score", "format_score", "correctness_score", "aux_score")
 
@@ -79,11 +82,22 @@ def load_dataset(source: str | Path) -> pd.DataFrame:
 
 
 def dataset_file(out_dir: str | Path) -> Path:
-    """The `dataset.csv` of a folder, or the file itself. Raises UsageError if it is missing."""
+    """The `dataset.csv` of a folder, or the file itself.
+
+    Raises UsageError if it is missing, or is a file of rows that no run has written.
+    """
     path = Path(out_dir)
     path = path if path.is_file() else path / DATASET
     if not path.is_file():
         raise UsageError(f"there is no {path}")
+    if path.name != DATASET:
+        with path.open(encoding="utf-8", errors="replace", newline="") as file:
+            header = next(csv.reader([file.readline(_HEADER_CHARS)]), [])
+        if header and not is_header(header, DATASET_COLUMNS, DATASET_LATER):
+            raise UsageError(
+                f"{path} was not written by a run, so it has nothing to verify its rows against: "
+                "name the folder of a run, or judge the responses with `infinite-rl score`"
+            )
     return path
 
 

@@ -107,7 +107,9 @@ class Benchmarks:
         for name, source in sources.items():
             before = len(self._whole)
             for number, row in enumerate(read(source), 1):
-                for column in _columns(row, columns, f"row {number} of {name}"):
+                for column in _columns(
+                    row, columns, f"row {number} of {name}", "--against_columns"
+                ):
                     whole, words = _words(row[column])
                     prompt = bool(columns) or column == prompt_column(row)
                     # A short solution, such as a number, leaks nothing.
@@ -135,7 +137,7 @@ class Benchmarks:
         Raises:
             UsageError: the row has none of the columns.
         """
-        names = _columns(row, columns, "a row")
+        names = _columns(row, columns, "a row", "--columns")
         hits = [hit for column in names for hit in self._shared(column, row[column])]
         return sorted(hits, key=lambda hit: (-hit.words, -hit.share))
 
@@ -307,12 +309,12 @@ def _densest(at: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.int64]:
     return at[start : start + int(counts[start])]
 
 
-def _columns(row: Mapping[str, Any], columns: Sequence[str], where: str) -> list[str]:
+def _columns(row: Mapping[str, Any], columns: Sequence[str], where: str, option: str) -> list[str]:
     names = columns or (prompt_column(row), *SOLUTION_COLUMNS)
     present = [name for name in names if name in row]
     if not present:
         raise UsageError(
             f"{where} has none of the columns {', '.join(names)} (its columns: "
-            f"{', '.join(map(str, row))})"
+            f"{', '.join(map(str, row))}); name others with {option}"
         )
     return present

@@ -24,12 +24,16 @@ def unpack(text: str) -> Sample:
     """A sample without a prompt, with the same ground truth as the packed one.
 
     Raises:
-        UsageError: the text is not one of `pack`.
+        UsageError: the text is not one of `pack`; a missing part is named.
     """
     try:
         parts = json.loads(text)
         sample = Sample(parts["type"], "", parts["answer"], "", parts.get("language", ""))
-    except (TypeError, ValueError, KeyError, AttributeError):
+    except KeyError as error:
+        raise UsageError(
+            f"no ground truth of this package, as it has no {error}: {str(text)[:80]!r}"
+        ) from None
+    except (TypeError, ValueError, AttributeError):
         sample = None
     if sample is None or not all(isinstance(part, str) for part in vars(sample).values() if part):
         raise UsageError(f"no ground truth of this package: {str(text)[:80]!r}")

@@ -29,8 +29,11 @@ _WRITTEN = re.compile(f"{_ESCAPE}([\ue000-\ue7ff{_ESCAPE}])")
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a file. Raises StoreError if it is damaged."""
+    """The rows of a file; an empty file has none. Raises StoreError if it is damaged."""
     pyarrow, parquet = libraries()
+    with path.open("rb") as opened:
+        if not opened.read(1):
+            return
     try:
         with parquet.ParquetFile(path) as file:
             escapes = _escapes(file.schema_arrow)

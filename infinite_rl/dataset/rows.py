@@ -4,26 +4,34 @@ A row is a flat mapping of columns. Those of a `Sample` have its names (type, pr
 response, language, id); all others are kept. Files are streamed, so a long one takes no more memory
 than a short one.
 
-    .csv   exact strings          .jsonl (.gz)   JSON values, one object a line
+    .csv (.gz)   exact strings    .jsonl (.gz)   JSON values, one object a line
     .json  a list of objects      .parquet       typed columns (needs the extra `data`)
 """
 
 import csv
 import gzip
+import io
 import json
+import logging
 import math
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from contextlib import contextmanager
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+from urllib.parse import unquote
 
+from ..certificates import CERTIFICATES
 from ..errors import NoColumn, StoreError, UsageError, import_extra, reason_of, store_errors
 from ..files.atomic import atomic_file
 from ..files.logs import csv_line, is_header, read_rows
-from ..store import DATASET, JOURNAL, RUN_FILES, sample_of
+from ..manifest import MANIFEST
+from ..store import BATCH, DATASET, FAILED, JOURNAL, RUN_FILES, SOLUTIONS, sample_of
 from . import parquet
-from .spill import SpillList, to_json, to_line
+from .spill import SpillList, to_line
+from .typed_copy import COPY
 
 __all__ = ["Row", "Source", "id_of", "kind_of", "read", "read_some", "sample_of", "write"]
 
@@ -33,6 +41,12 @@ Source: TypeAlias = "str | Path | Iterable[Mapping[str, Any]] | Mapping[str, Any
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 PINS = "pinned.json"  # the manifest of pinned rows, beside them
+# The files of a run's folder; its rows are in the first alone.
+_OF_RUNS = {DATASET, COPY, FAILED, CERTIFICATES, JOURNAL, SOLUTIONS, MANIFEST, BATCH}
+_NO_ROWS = {PINS, MANIFEST, BATCH}
+_HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+logger = logging.getLogger(__name__)
 
 
 def read(source: Source) -> Iterator[Row]:
@@ -40,8 +54,9 @@ def read(source: Source) -> Iterator[Row]:
 
     A folder is that of a run (its `dataset.csv`), or one of data files and of such folders, which
     are read in the order of their names; a model's answers (`rated.jsonl.calls`) are no rows. Or it
-    is one of `save_to_disk` of the library `datasets`. Of a mapping of splits, such as a
-    `DatasetDict`, each row gets the column `split`.
+    is one of `save_to_disk` of the library `datasets`. The name of a subfolder such as `level=3` is
+    a column with that text (a Hive partition). Of a mapping of splits, such as a `DatasetDict`,
+    each row gets the column `split`.
 
     Raises:
         UsageError: there is no such file, or its kind is unknown.
@@ -53,8 +68,10 @@ def read(source: Source) -> Iterator[Row]:
         yield from _saved(Path(source))
     elif isinstance(source, str | Path):
         for path in _files(Path(source)):
+            partition = _partition(path.relative_to(source).parts[:-1])
             with store_errors(f"cannot read {path}"):
-                yield from _KINDS[kind_of(path)].read(path)
+                rows = _KINDS[kind_of(path)].read(path)
+                yield from ({**partition, **row} for row in rows) if partition else rows
     elif isinstance(source, Mapping):
         for split, rows in source.items():
             yield from ({**row, "split": split} for row in rows)
@@ -75,6 +92,22 @@ def read_some(source: Source) -> Iterator[Row]:
         raise UsageError(f"there is no row in {where}")
     yield first
     yield from rows
+
+
+def with_names(
+    rows: Iterable[Mapping[str, Any]], names: Mapping[str, str], kind: str = ""
+) -> Iterator[Row]:
+    """Yield rows that also have the columns of a `Sample`, under its names.
+
+    `names` maps such a name to the column that holds it, as {"answer": "gold"}; "" is the name
+    itself. `kind` is the `type` of all rows. Raises NoColumn for a row without one of the columns.
+    """
+    used = {name: column for name, column in names.items() if column}
+    types = {"type": kind} if kind else {}
+    for number, row in enumerate(rows, 1):
+        if missing := [column for column in used.values() if column not in row]:
+            raise NoColumn(missing, row, f"row {number}")
+        yield {**row, **{name: row[column] for name, column in used.items()}, **types}
 
 
 def write(rows: Iterable[Mapping[str, Any]], path: str | Path, columns: Sequence[str] = ()) -> int:
@@ -123,11 +156,11 @@ def number_of(row: Mapping[str, Any], column: str, where: str) -> float:
 
 
 def kind_of(path: Path) -> str:
-    """The kind of a file by its name: "csv", "jsonl", "jsonl.gz", "json" or "parquet"."""
+    """The kind of a file by its name: a key of `_KINDS`."""
     if ending := ending_of(path.name):
         return "jsonl" if ending == ".ndjson" else ending[1:]
     raise UsageError(
-        f"{path} is of no known kind: name it .csv, .jsonl, .jsonl.gz, .json, .parquet"
+        f"{path} is of no known kind: name it .csv, .csv.gz, .jsonl, .jsonl.gz, .json, .parquet"
     )
 
 
@@ -141,7 +174,9 @@ def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
-        raise UsageError(f"there is no {path}")
+        is_uri = re.match(r"(s3|hf):", str(path))
+        fetch = ": `infinite-rl storage fetch` brings it to this machine" if is_uri else ""
+        raise UsageError(f"there is no {path}{fetch}")
     if not (files := list(_within(path))):
         raise UsageError(f"there is no data file in {path}")
     return files
@@ -164,16 +199,42 @@ def _saved(folder: Path) -> Iterator[Row]:
         raise StoreError(f"cannot read {folder}: {reason}") from None
 
 
+def _partition(folders: Iterable[str]) -> dict[str, str | None]:
+    """The columns that the names of folders hold, as NAME=VALUE; Hive escapes them as URLs do."""
+    pairs = [folder.partition("=") for folder in folders if "=" in folder]
+    return {
+        unquote(name): None if value == _HIVE_NULL else unquote(value) for name, _, value in pairs
+    }
+
+
+def files_hidden_by_a_run(folder: Path) -> list[str]:
+    """The names of a folder's row files that no reader sees once a run has its rows there."""
+    names = (path.name for path in folder.iterdir() if path.is_file())
+    return sorted(name for name in names if ending_of(name) and name not in _OF_RUNS)
+
+
+@lru_cache(maxsize=64)  # a verb may read its rows twice
+def _warn_once(message: str) -> None:
+    logger.warning("%s", message)
+
+
 def _within(folder: Path) -> Iterator[Path]:
-    """The data files in a folder: of a run only its rows, of a model's answers none."""
+    """The data files in a folder: of a run only its rows, of a model's answers none.
+
+    A warning names the files of rows that lie unread in the folder of a run.
+    """
     names = {path.name for path in folder.iterdir()}
     if DATASET in names:
+        if unread := files_hidden_by_a_run(folder):
+            more = f" and {len(unread) - 5} more" if len(unread) > 5 else ""
+            shown = ", ".join(unread[:5])
+            _warn_once(f"{folder}: only {DATASET} is read, not {shown}{more}")
         yield folder / DATASET
     elif JOURNAL not in names:
         for path in sorted(folder.iterdir()):
             if path.is_dir() and not path.is_symlink():
                 yield from _within(path)
-            elif path.is_file() and ending_of(path.name) and path.name != PINS:
+            elif path.is_file() and ending_of(path.name) and path.name not in _NO_ROWS:
                 yield path
 
 
@@ -182,12 +243,16 @@ def _within(folder: Path) -> Iterator[Path]:
 
 def _read_csv(path: Path) -> Iterator[Row]:
     csv.field_size_limit(2**31 - 1)
-    with path.open(encoding="utf-8-sig", errors="surrogatepass", newline="") as file:
+    is_zipped = path.suffix == ".gz"
+    text: dict[str, Any] = {"encoding": "utf-8-sig", "errors": "surrogatepass", "newline": ""}
+    with gzip.open(path, "rt", **text) if is_zipped else path.open(**text) as file:
         lines = csv.reader(file, strict=True)
         try:
             header = next(lines, [])
             for columns, later in RUN_FILES:
-                if is_header(header, columns, later):  # a last row may just be being written
+                if not is_zipped and is_header(
+                    header, columns, later
+                ):  # a last row may just be being written
                     yield from read_rows(path, columns, later)
                     return
             if twice := [name for name in header if header.count(name) > 1]:
@@ -203,6 +268,8 @@ def _read_csv(path: Path) -> Iterator[Row]:
         except UnicodeDecodeError as error:
             byte = error.object[error.start]
             raise StoreError(f"{path} is not UTF-8: byte {byte:#x}, {error.reason}") from None
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise StoreError(f"{path} is damaged at line {lines.line_num + 1}: {error}") from None
 
 
 def _read_jsonl(path: Path) -> Iterator[Row]:
@@ -236,16 +303,22 @@ def _object(value: Any) -> Row:
 # --- writing -------------------------------------------------------------------------------------
 
 
+@contextmanager
+def _binary(path: Path, *, zipped: bool) -> Iterator[gzip.GzipFile | io.BufferedWriter]:
+    """Open a file to write it. Without a name and a time, the same rows give the same bytes."""
+    with path.open("wb") as plain:
+        if zipped:
+            with gzip.GzipFile("", "wb", 9, plain, 0) as file:
+                yield file
+        else:
+            yield plain
+
+
 def _write_jsonl(rows: _Rows, path: Path, _: Sequence[str], *, zipped: bool = False) -> int:
     count = 0
-    # Without a name and a time, the same rows give the same bytes.
-    with (
-        path.open("wb") as plain,
-        gzip.GzipFile("", "wb", 9, plain, 0) if zipped else plain as file,
-    ):
-        for row in rows:
-            file.write(to_line(row))
-            count += 1
+    with _binary(path, zipped=zipped) as file:
+        for count, row in enumerate(rows, 1):
+            file.write(to_line(row, count))
     return count
 
 
@@ -254,14 +327,16 @@ def _write_json(rows: _Rows, path: Path, _: Sequence[str]) -> int:
     with path.open("w", encoding="ascii") as file:
         file.write("[")
         for count, row in enumerate(rows, 1):
-            file.write((",\n" if count > 1 else "\n") + to_json(row))
+            line = to_line(row, count).decode("ascii").rstrip("\n")
+            file.write((",\n" if count > 1 else "\n") + line)
         file.write("\n]\n")
     return count
 
 
-def _write_csv(rows: _Rows, path: Path, columns: Sequence[str]) -> int:
+def _write_csv(rows: _Rows, path: Path, columns: Sequence[str], *, zipped: bool = False) -> int:
     spilled, names = spill(rows, columns)
-    with path.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
+    text: dict[str, Any] = {"encoding": "utf-8", "errors": "surrogatepass", "newline": ""}
+    with _binary(path, zipped=zipped) as binary, io.TextIOWrapper(binary, **text) as file:
         file.write(csv_line(names, "\n"))
         for row in spilled:
             file.write(csv_line([_field(row.get(name)) for name in names], "\n"))
@@ -299,6 +374,7 @@ class _Kind(NamedTuple):
 # One row a kind of file, by the ending of its name.
 _KINDS: Mapping[str, _Kind] = {
     "csv": _Kind(_read_csv, _write_csv),
+    "csv.gz": _Kind(_read_csv, partial(_write_csv, zipped=True)),
     "jsonl": _Kind(_read_jsonl, _write_jsonl),
     "jsonl.gz": _Kind(_read_jsonl, partial(_write_jsonl, zipped=True)),
     "json": _Kind(_read_json, _write_json),

@@ -52,9 +52,10 @@ Spread: TypeAlias = Callable[[Iterator[Job]], Iterator[Row]]  # jobs to score co
 class Judging:
     """The columns to judge, and the reward.
 
-    `completion` and `answer` name columns. An exported row, of any trainer format, is judged
-    against its ground truth, unless `answer` names another column. `type` is a reward's name, and
-    `language` that of the code, for all rows; if "", those of each row. `timeout` is in seconds.
+    `completion`, `answer` and `prompt` name columns. An exported row, of any trainer format, is
+    judged against its ground truth, unless `answer` names another column. `type` is a reward's
+    name, and `language` that of the code, for all rows; if "", those of each row. `timeout` is in
+    seconds.
     `first_failure` and `time_factor` are those of the coding reward, `convention` is that of the
     instruction reward.
 
@@ -70,6 +71,7 @@ class Judging:
     first_failure: bool = False
     time_factor: float | None = None
     convention: str = "own"
+    prompt: str = "prompt"
 
     def __post_init__(self) -> None:
         if not (self.timeout > 0 and math.isfinite(self.timeout)):
@@ -246,13 +248,12 @@ def job_of(
         required = {judging.completion: None}
         truth = {judging.answer: exported.answer, "type": exported.type}
         row = {**row, **truth, "language": exported.language}
-    for column in required:
-        if column not in row:
-            raise NoColumn(column, row, f"row {number}")
+    if missing := [column for column in required if column not in row]:
+        raise NoColumn(missing, row, f"row {number}")
     name = judging.type or row["type"]
     look_up("reward", name, rewards)
     completion, answer = row[judging.completion], answer_of(row[judging.answer])
-    parts = {"type": name, "prompt": row.get("prompt"), "answer": answer}
+    parts = {"type": name, "prompt": row.get(judging.prompt), "answer": answer}
     parts["language"] = judging.language or row.get("language")
     sample = {part: text if isinstance(text, str) else "" for part, text in parts.items()}
     fault = ""

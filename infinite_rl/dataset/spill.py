@@ -7,22 +7,40 @@ from array import array
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import UsageError, shown
+from ..files.json_text import json_text
+
+_NO_JSON = (TypeError, ValueError, RecursionError)  # no JSON, too long, without end
 
 
 def to_json(value: object) -> str:
     """A value as one line of ASCII JSON. Raises UsageError for a value that JSON cannot hold."""
     try:
-        return json.dumps(value)
-    except (TypeError, ValueError, RecursionError) as error:  # no JSON, too long, without end
+        return json_text(value)
+    except _NO_JSON as error:
         raise UsageError(f"a row cannot be written as JSON: {error}") from None
 
 
-def to_line(row: Mapping[str, Any]) -> bytes:
-    """A row as a line of a file. Raises UsageError for a value that JSON cannot hold."""
+def to_line(row: Mapping[str, Any], number: int = 0) -> bytes:
+    """A row as a line of a file. `number` counts the rows from 1, for errors; 0: it is not known.
+
+    Raises UsageError for a value that JSON cannot hold; it names the column.
+    """
     if not all(isinstance(name, str) for name in row):
         raise UsageError(f"column names must be strings, not {', '.join(map(repr, row))}")
-    return to_json(row).encode("ascii") + b"\n"
+    try:
+        return json_text(row).encode("ascii") + b"\n"
+    except _NO_JSON as error:
+        where = f"row {number}" if number else "a row"
+        for column, value in row.items():
+            try:
+                json_text(value)
+            except _NO_JSON as fault:
+                raise UsageError(
+                    f"{where} cannot be written as JSON: {column!r} holds {shown(value)} "
+                    f"({fault}): make it text, or drop the column"
+                ) from None
+        raise UsageError(f"{where} cannot be written as JSON: {error}") from None
 
 
 class SpillFile:
@@ -55,7 +73,7 @@ class SpillList(SpillFile):
 
     def add(self, row: Mapping[str, Any]) -> int:
         """Append a row. Returns its index. Raises UsageError for a value that JSON cannot hold."""
-        return self.put(to_line(row))
+        return self.put(to_line(row, len(self) + 1))
 
     def __getitem__(self, index: int) -> dict[str, Any]:
         row: dict[str, Any] = json.loads(self.piece(index))

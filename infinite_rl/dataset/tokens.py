@@ -142,7 +142,7 @@ def text_of(row: Mapping[str, Any], columns: Sequence[str] = ()) -> str:
     """
     columns = columns or [prompt_column(row)]
     if missing := [name for name in columns if name not in row]:
-        raise NoColumn(missing[0], row)
+        raise NoColumn(missing, row)
     return "\n\n".join(flat_text(row[name], "assistant") for name in columns)
 
 

@@ -63,6 +63,7 @@ class Statistics:
     splits: Counter[str] = field(default_factory=Counter)
     left_out: int = 0  # rows dropped because their responses did not pass
     not_passed: int = 0  # rows that are there although theirs did not
+    unverified: int = 0  # rows with a response and without a `status`
     kinds: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     models: Counter[str] = field(default_factory=Counter)
     rewards: Counter[str] = field(default_factory=Counter)
@@ -77,6 +78,7 @@ class Statistics:
         """Count a row of a split, with its exported columns."""
         self.splits[split] += 1
         self.not_passed += not_passed(row)
+        self.unverified += bool(_text(row, "response")) and row.get("status") in (None, "")
         kind = (_text(row, "type"), _text(row, "language"))
         sizes = (1, len(_text(row, "prompt")), len(_text(row, "response")))
         sums = self.kinds.setdefault(kind, [0, 0, 0])
@@ -101,6 +103,10 @@ def card(format_: Format, statistics: Statistics, about: About, inside: str = ""
     splits = [(f"`{split}`", f"{count:,}") for split, count in statistics.splits.items()]
     can_verify = format_.find or statistics.columns.keys() >= {"type", "answer", "response"}
     reward = f" The reward is Infinite RL's (`{REWARD_NAME}`), by the ground truth."
+    unverified = (
+        f"**Not verified: {statistics.unverified:,} responses.** Their rows have no `status`: "
+        "nothing judged them. `infinite-rl score` does.\n\n"
+    )
     choose = " Choose a licence in the header of this file before you do."
     return _part(
         "card.md",
@@ -115,7 +121,8 @@ def card(format_: Format, statistics: Statistics, about: About, inside: str = ""
         splits=_table(("split", "rows"), splits),
         columns=_table(("column", "what it is"), _columns(statistics)),
         kinds=_kinds(statistics),
-        provenance=_provenance(statistics, about.manifest),
+        provenance=unverified * bool(statistics.unverified)
+        + _provenance(statistics, about.manifest),
         verify=_part("card_verify.md", format=format_.name) + "\n" if can_verify else "",
         train=use_text(format_.name, about.name)
         or format_.use + (reward if format_.make and not format_.learns else ""),

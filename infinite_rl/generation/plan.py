@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ..dataset.rows import files_hidden_by_a_run
 from ..errors import StoreError, UnknownName, UsageError, check_if_set, check_range, look_up
 from ..inference.clients import choose_models, is_offline
 from ..manifest import MANIFEST, read_manifest
@@ -26,7 +27,7 @@ from ..reward_functions import REWARDS
 from ..reward_functions.reward_function import RewardFunction
 from ..sandbox.runtimes import language_of
 from ..space import Axis, Space
-from ..store import SHARDS
+from ..store import DATASET, FAILED, JOURNAL, SHARDS
 from ..tasks import TASKS
 from ..tasks.axes import OTHERS, reweighted
 from ..types import TaskType
@@ -116,7 +117,8 @@ class GenerateOptions:
         Options without effect on a procedural provider are cleared: they are no settings.
 
         Raises:
-            UsageError: an option is out of range, or does not suit the provider.
+            UsageError: an option is out of range, or does not suit the provider; the folder is
+                none of a run and has row files, which its rows would hide from all readers.
         """
         for name in ("num_samples", "num_threads", "save_every", "max_retries"):
             check_range(name, getattr(self, name), 1)
@@ -132,6 +134,13 @@ class GenerateOptions:
             raise UnknownName("strengthen", self.strengthen, STRENGTHEN)
         for name, low in (("temperature", 0), ("max_output_tokens", 1), ("verify", 0)):
             check_if_set(name, getattr(self, name), low)
+        begun = (DATASET, FAILED, JOURNAL, MANIFEST, SHARDS)
+        is_new = not any((self.folder / name).exists() for name in begun)
+        if self.folder.is_dir() and is_new and (hidden := files_hidden_by_a_run(self.folder)):
+            raise UsageError(
+                f"{self.folder} has other rows, in {hidden[0]}, which all commands would ignore "
+                f"beside {DATASET}: name a new folder"
+            )
         recorded = read_manifest(self.folder).get("settings", {})
         thinking = recorded.get("thinking") if self.thinking is None else self.thinking
         model, verify, solver = choose_models(

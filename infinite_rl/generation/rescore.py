@@ -30,6 +30,7 @@ from ..store import (
     JOURNAL,
     MEASURED_COLUMNS,
     SHARDS,
+    SOLUTIONS,
     Store,
     failures,
 )
@@ -41,7 +42,6 @@ from .attempts import AttemptRunner
 from .gate import Novelty
 from .plan import recorded_custom_tasks, shard_count, shard_folders
 from .ray import shard_rows
-from .solutions import SOLUTIONS
 
 _FOLDER = "rescored_"  # and a number, from 1
 _CHUNK = 256  # completions in memory at a time

@@ -12,9 +12,8 @@ from typing import Any
 
 from ..dataset.scoring import score_columns
 from ..files.logs import JsonlLog, read_jsonl
+from ..store import SOLUTIONS
 from ..types import Outcome
-
-SOLUTIONS = "solutions.jsonl"
 
 
 class Solutions(JsonlLog):

@@ -33,6 +33,7 @@ from .reward_function import (
     by_predicate,
     reference_object,
     reference_text,
+    too_long,
     unscored,
 )
 
@@ -70,12 +71,15 @@ class LogicRewardFunction(RewardFunction):
     """
 
     name = "logic"
+    version = "2"
 
     def compute_reward(
         self, model_output: str, expected_output: Expected, answer_tag: str = ANSWER_TAG
     ) -> RewardFunctionScore:
         """Score a solution. `expected_output` is the puzzle as JSON, decoded or not."""
         text = model_output if isinstance(model_output, str) else ""
+        if long := too_long(text):
+            return self.shaped(long, text)
         tags = tag_matches(text, answer_tag)
         form, content = format_of(tags), tags[-1].content if tags else ""
         if callable(expected_output):

@@ -32,6 +32,7 @@ from .reward_function import (
     RewardFunction,
     by_predicate,
     reference_object,
+    too_long,
     unscored,
 )
 
@@ -58,6 +59,7 @@ class ReasoningGymRewardFunction(RewardFunction):
     """
 
     name = "reasoning_gym"
+    version = "2"
 
     def prepare(self, language: str = "") -> None:  # noqa: ARG002 -- for code
         """Load the package. Raises `UsageError` if it is missing or of another version."""
@@ -68,6 +70,8 @@ class ReasoningGymRewardFunction(RewardFunction):
     ) -> RewardFunctionScore:
         """Score a completion against a row's reference, or a callable that takes the answer."""
         text = model_output if isinstance(model_output, str) else ""
+        if long := too_long(text):
+            return self.shaped(long, text)
         tags = tag_matches(text, answer_tag)
         format_score = format_of(tags)
         fault = _fault([tag.content for tag in tags])

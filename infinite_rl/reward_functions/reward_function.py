@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import UsageError, shown
-from ..layout import ANSWER_TAG
+from ..layout import ANSWER_TAG, MAX_COMPLETION
 from ..sandbox.runtimes import language_of, recorded_hash, runtime_named
 from ..types import RewardFunctionScore, Sample, TaskType
 
@@ -125,6 +125,16 @@ class RewardFunction(ABC):
 
 class BadReference(ValueError):
     """The reference is at fault, not the model: nothing can be judged against it."""
+
+
+def too_long(completion: str) -> RewardFunctionScore | None:
+    """The score of a completion that is too long to read; None for a shorter one.
+
+    A timeout bounds runs of a program, and not the reading of the text that it is in.
+    """
+    if len(completion) <= MAX_COMPLETION:
+        return None
+    return RewardFunctionScore(0.0, 0.0, f"a text of more than {MAX_COMPLETION} characters")
 
 
 def reference_text(expected: object, what: str) -> str:

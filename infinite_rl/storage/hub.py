@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 from ..errors import StoreError, UsageError, import_extra, reason_of
+from ..files.json_text import json_text
 from .transfer import Transfer, cached
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
@@ -27,7 +28,7 @@ def fetch_rows(uri: str, transfer: Transfer) -> Path:
     def write(path: Path) -> None:
         try:
             with path.open("w", encoding="ascii") as file:
-                file.writelines(json.dumps(row) + "\n" for row in rows)
+                file.writelines(json_text(row) + "\n" for row in rows)
         except (TypeError, ValueError) as error:
             raise UsageError(f"{uri}: a row cannot be written as JSON: {error}") from None
 

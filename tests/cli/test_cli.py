@@ -35,6 +35,7 @@ from infinite_rl.procedural import ProceduralProvider
 from infinite_rl.providers import DEFAULT_MODEL, KEY_VARIABLES
 from infinite_rl.reward_functions import RewardFunction, get_reward_functions
 from infinite_rl.sandbox import compiled, runtimes
+from infinite_rl.sandbox.engine import Code
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = [sys.executable, str(ROOT / "scripts" / "generate.py")]
@@ -229,7 +230,58 @@ def test_the_cost_of_solutions_is_said_first_and_topics_read(here: Here, tmp_pat
         assert re.search(estimate, done.stderr)
 
 
+def test_an_audit_of_a_target_is_found_from_the_help_of_audit(here: Here) -> None:
+    assert "infinite-rl audit TARGET --help lists the options" in here("audit", "--help").stdout
+    usage = " ".join(here("audit", "TARGET", "--help").stdout.split())
+    assert usage.startswith("usage: infinite-rl audit TARGETS ... [options]")
+
+
+def test_a_target_is_told_that_rows_have_no_prompt(here: Here, tmp_path: Path) -> None:
+    (tmp_path / "r.py").write_text("def r(completion, answer):\n    return answer in completion\n")
+    (tmp_path / "rows.jsonl").write_text('{"text_of_it": "1 + 1?", "answer": "2"}\n')
+    done = here("audit", f"{tmp_path}/r.py:r", "--rows", tmp_path / "rows.jsonl", "--seconds", 10)
+    assert "no row has a prompt in a usual column" in done.stderr
+
+
+def test_score_says_how_many_rows_there_are_and_that_it_resumes(
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"type": "math", "answer": "2", "response": "<answer>2</answer>"}\n' * 3)
+    said: list[str] = []
+    counting = terminal.counting
+    monkeypatch.setattr(
+        "infinite_rl.cli.score.counting", lambda what: (said.append(what), counting(what))[1]
+    )
+    done = here("score", rows, "-o", tmp_path / "scored.jsonl")
+    assert said == ["completions judged (of 3)"]
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("infinite_rl.dataset.scoring.score_file", interrupted)
+    done = here("score", rows, "-o", tmp_path / "other.jsonl")
+    assert done.returncode == 130 and "the same command resumes" in done.stderr
+
+
+def test_an_empty_file_of_any_kind_is_wrong_usage(here: Here, tmp_path: Path) -> None:
+    for kind in ("csv", "jsonl", "parquet"):
+        (empty := tmp_path / f"rows.{kind}").touch()
+        done = here("score", empty, "-o", tmp_path / "out.jsonl")
+        assert done.returncode == 2 and f"there is no row in {empty}" in done.stderr, kind
+
+
 # --- verify --------------------------------------------------------------------------------------
+def test_rows_that_no_run_has_written_are_not_verified_but_scored(
+    here: Here, tmp_path: Path
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"type": "math", "prompt": "?", "answer": "2"}\n')
+    done = here("verify", rows)
+    assert done.returncode == 2 and "judge the responses with `infinite-rl score`" in done.stderr
+    assert "its columns" not in done.stderr
+
+
 @pytest.mark.slow
 def test_a_data_set_is_proven_again_and_rows_that_fail_are_named(here: Here, rows: Path) -> None:
     whole = here("verify", rows)
@@ -521,14 +573,19 @@ def test_warm_up_compiles_once(here: Here, tmp_path: Path, monkeypatch: pytest.M
 def test_warm_up_takes_all_languages_by_default_and_that_keeps_nothing_is_no_success(
     here: Here, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    loaded: list[str] = []
-    monkeypatch.setattr(compiled, "load_compiled", lambda runtime: loaded.append(runtime.name))
+    loaded: list[tuple[str, Code]] = []
+    monkeypatch.setattr(
+        compiled, "load_compiled", lambda runtime, code: loaded.append((runtime.name, code))
+    )
     tmp_path.chmod(0o777)  # others could put code there
     unkept = here("doctor", "--warm_up", "python", INFINITE_RL_CACHE=str(tmp_path))
     assert (unkept.returncode, unkept.stdout) == (1, "")
     assert "python: compiled, but it cannot be kept" in unkept.stderr
-    monkeypatch.setattr("infinite_rl.sandbox.compiled.is_compiled", lambda _: True)
+    monkeypatch.setattr("infinite_rl.sandbox.compiled.is_compiled", lambda *_: True)
     done = here("doctor", "--warm_up", "all")
-    assert done.returncode == 0 and done.stdout.count("already compiled") == len(loaded) - 1
+    assert done.returncode == 0 and done.stdout.count("already compiled") == len(loaded) - 2
     built = [row for row in runtimes.RUNTIMES if row.is_built and runtimes.is_installed(row)]
-    assert loaded[1:] == [row.name for row in built]
+    assert [name for name, code in loaded[2:] if code is Code.OPTIMISED] == [
+        row.name for row in built
+    ]
+    assert ("python", Code.METERED) in loaded[2:]  # as `generate` runs it

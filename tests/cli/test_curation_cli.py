@@ -2,6 +2,8 @@
 
 import json
 import random
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,67 @@ def test_dedup(here: Here) -> None:
     ]
     done = here("data dedup rows.jsonl -o rows.jsonl --best score --overwrite")
     assert done.returncode == 0 and ids("rows.jsonl") == ["r1", "r2", "r3", "r4", "r5"]
+
+
+def test_dedup_tells_golds_of_any_column_apart_or_says_that_there_is_none(here: Here) -> None:
+    table = [{"question_text": PROMPTS[0], "gold": gold, "kind": "x"} for gold in ("5", "6", "5")]
+    write(table, Path("golds.jsonl"))
+    command = "data dedup golds.jsonl --prompt question_text -o out.jsonl --overwrite --json"
+    done = here(command)
+    assert json.loads(done.stdout)["disputed"] == 0
+    assert "no row has a gold in 'answer'" in done.stderr and "--answer" in done.stderr
+    done = here(f"{command} --answer gold --type math")
+    assert json.loads(done.stdout)["disputed"] == 1 and "no row has a gold" not in done.stderr
+    assert list(read("out.jsonl")) == table[:1]  # the columns stay those of the source
+
+
+def test_split_and_audit_read_the_same_columns_as_dedup(here: Here) -> None:
+    table = [{"q_text": f"{LEAK} {n}", "gold": str(n), "kind": "x"} for n in range(6)]
+    write([*table, {**table[0], "gold": "7"}], Path("golds.jsonl"))
+    names = "--prompt q_text --answer gold --type math"
+    done = here(f"data split golds.jsonl {names} {HALVES} -o parts.csv")
+    assert done.returncode == 0, done.stderr
+    assert list(next(read("parts.csv"))) == ["q_text", "gold", "kind", "split"]
+    done = here(f"audit rows golds.jsonl {names} --json")
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)
+    assert "disputed" in {each["check"] for each in found["findings"]}
+    assert found["checked"]["disputed"] == 7
+
+
+def test_dates_and_decimals_of_a_parquet_file_pass_through_every_verb(here: Here) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    row = {"type": "math", "prompt": LEAK, "answer": Decimal("7.50"), "at": date(2026, 1, 2)}
+    parquet.write_table(pyarrow.Table.from_pylist([row]), "typed.parquet")
+    write([{"prompt": "Nothing of this is in any row, it is but another text."}], Path("b.jsonl"))
+    for verb in ("dedup", "split", "mix", "decontaminate"):
+        more = {"split": "--shares train=1", "decontaminate": "--against b.jsonl"}.get(verb, "")
+        done = here(f"data {verb} typed.parquet {more} -o out.parquet --overwrite")
+        assert done.returncode == 0, done.stderr
+        assert next(read("out.parquet")).items() >= {"answer": "7.50", "at": "2026-01-02"}.items()
+    assert here("audit rows typed.parquet").returncode == 0
+    Path("r.py").write_text("def r(completion, answer):\n    return completion == answer\n")
+    done = here("audit r.py:r --rows typed.parquet --seconds 20 --json")
+    assert done.returncode in (0, 1, 13, 14) and "Traceback" not in done.stderr
+
+
+def test_all_columns_that_rows_lack_are_named_with_their_options(here: Here) -> None:
+    write([{"said": "5", "gold": "5"}], Path("odd.jsonl"))
+    for command, says in (
+        ("score odd.jsonl", "row 1 has no columns 'response', 'answer', 'type' (its columns: said, "
+         "gold); name them with --completion, --answer, --type"),
+        ("score odd.jsonl --completion said --answer gold --type math", ""),
+        ("data dedup odd.jsonl", "a row has no column 'prompt' (its columns: said, gold); name it "
+         "with --prompt"),
+        ("data dedup odd.jsonl --prompt spoken", "row 1 has no column 'spoken' (its columns: said, "
+         "gold)\n"),
+        ("data split odd.jsonl", "name it with --prompt"),
+        ("data decontaminate rows.jsonl --against odd.jsonl", "name others with --against_columns"),
+    ):  # fmt: skip
+        done = here(f"{command} -o out.jsonl --overwrite")
+        assert says in done.stderr and done.returncode == (2 if says else 0), command
+    done = here("audit rows odd.jsonl")
+    assert "name it with --prompt" in done.stderr
 
 
 def test_decontaminate(here: Here) -> None:
@@ -143,7 +206,7 @@ def test_the_files_of_a_run_may_be_made_beside_it_in_its_folder(here: Here) -> N
 
 
 SHOWN = {
-    "score rows.jsonl -o OUT.jsonl": "completions judged: 3",
+    "score rows.jsonl -o OUT.jsonl": "completions judged (of 3): 3",
     "data dedup rows.jsonl -o OUT2.jsonl": "rows read: 3, compared: 3",
     "data decontaminate rows.jsonl --against rows.jsonl -o OUT3.jsonl": "rows compared: 3",
     "data split rows.jsonl -o OUT4": "rows read: 3, compared: 3",

@@ -27,3 +27,5 @@ def test_what_is_packed_is_judged_alike_by_the_reward_that_its_type_names() -> N
     for text in ("", "7", "null", "[]", '{"type": "math"}', '{"type": 1, "answer": "7"}', "{"):
         with pytest.raises(UsageError, match="no ground truth"):
             unpack(text)
+    with pytest.raises(UsageError, match="as it has no 'answer'"):
+        unpack('{"type": "math"}')

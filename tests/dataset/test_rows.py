@@ -1,6 +1,8 @@
 """Rows in and rows out, in every kind of file."""
 
 import csv
+from datetime import datetime, timezone
+from decimal import Decimal
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,11 +13,12 @@ from labelled import assert_none, unlike
 
 from infinite_rl.dataset import load_dataset
 from infinite_rl.dataset.rows import id_of, read, read_some, sample_of, write
+from infinite_rl.dataset.scoring import score_file
 from infinite_rl.errors import StoreError, UsageError
 from infinite_rl.store import DATASET_COLUMNS
 from infinite_rl.types import Sample
 
-KINDS = ["csv", "jsonl", "ndjson", "jsonl.gz", "json"]
+KINDS = ["csv", "csv.gz", "jsonl", "ndjson", "jsonl.gz", "json"]
 KINDS += ["parquet"] if find_spec("pyarrow") else []
 TEXTS = [
     *("", "007", "None", "nan", '"quoted", and\r\nbroken\n', "naïve 🧮", " spaced "),
@@ -31,7 +34,7 @@ def rows(count: int = 3) -> list[dict[str, Any]]:
 
 @kinds
 def test_what_was_written_is_read_back_exactly(kind: str, tmp_path: Path) -> None:
-    texts = [text for text in TEXTS if text != {"csv": "\x00"}.get(kind)]
+    texts = [text for text in TEXTS if text != "\x00" or not kind.startswith("csv")]
     items = [{"type": "math", "prompt": text, "answer": text[::-1]} for text in texts]
     path = tmp_path / "new" / f"rows.{kind}"
     assert write(iter(items), path) == len(items)
@@ -50,7 +53,7 @@ def test_columns_are_all_that_some_row_has_and_no_rows_no_error(kind: str, tmp_p
     assert write(items, path) == count
     first, *_, last = read(path)
     assert str(first["n"]) == "0" and not first.get("late")
-    assert last["late"] == ("[1, 2]" if kind == "csv" else [1, 2])
+    assert last["late"] == ("[1, 2]" if kind.startswith("csv") else [1, 2])
     assert write([], path) == 0 and list(read(path)) == []
 
 
@@ -147,6 +150,7 @@ def test_a_damaged_file_is_said_to_be_so(tmp_path: Path) -> None:
         ("a.jsonl", b"[1]\n", "line 1: .1. is no object"),
         ("a.jsonl", b"[" * 1_000_000, "damaged"),
         ("a.jsonl.gz", b"plain", "a.jsonl.gz is damaged at line 1"),
+        ("a.csv.gz", b"plain", "a.csv.gz is damaged at line 1"),
         ("a.json", b'{"a": 1}', "it is no list of objects"),
         ("a.json", b"[1]", "1 is no object"),
         ("a.json", b"[" * 1_000_000, "damaged"),
@@ -157,6 +161,32 @@ def test_a_damaged_file_is_said_to_be_so(tmp_path: Path) -> None:
             list(read(tmp_path / name))
 
 
+def test_dates_and_decimals_of_a_parquet_file_are_exact_texts(tmp_path: Path) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    at, price = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc), Decimal("18.50")
+    table = {
+        "type": ["math"],
+        "prompt": ["?"],
+        "answer": [price],
+        "response": ["<answer>18.5</answer>"],
+    }
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pyarrow.table({**table, "at": [at], "day": [at.date()]}), path)
+    texts = {"answer": "18.50", "at": "2026-01-02T03:04:05+00:00", "day": "2026-01-02"}
+    for name in ("out.jsonl", "out.json", "out.csv", "out.parquet"):
+        write(read(path), tmp_path / name)
+        (row,) = read(tmp_path / name)
+        assert {column: row[column] for column in texts} == texts, name
+    score_file(path, tmp_path / "scored.jsonl")
+    assert [row["status"] for row in read(tmp_path / "scored.jsonl")] == ["passed"]
+
+
+def test_a_value_without_json_is_named_by_its_row_and_column(tmp_path: Path) -> None:
+    for name in ("rows.jsonl", "rows.json", "rows.csv"):
+        with pytest.raises(UsageError, match="row 2 cannot be written as JSON: 'b' holds b'x'"):
+            write([{"a": 1, "b": ""}, {"a": 1, "b": b"x"}], tmp_path / name)
+
+
 def test_what_cannot_be_read_or_written_is_the_callers_fault(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "empty").mkdir()
@@ -165,6 +195,8 @@ def test_what_cannot_be_read_or_written_is_the_callers_fault(tmp_path: Path) -> 
     read_all = [
         ("there is no .*nowhere", tmp_path / "nowhere"),
         ("the name of the rows is empty", ""),
+        ("storage fetch` brings it", "s3://bucket/rows.parquet"),
+        ("storage fetch` brings it", Path("s3://bucket/rows.parquet")),
         ("no data file", tmp_path / "empty"),
         ("is of no known kind", tmp_path / "file"),
     ]
@@ -183,6 +215,30 @@ def test_what_cannot_be_read_or_written_is_the_callers_fault(tmp_path: Path) -> 
     calls += [(says, partial(write, made, tmp_path / name)) for says, made, name in written]  # type: ignore[misc]
     assert_none(unlike(calls))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "file"]
+
+
+def test_the_names_of_hive_partitions_are_columns(tmp_path: Path) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.table({"prompt": ["a", "b", "c"], "type": ["x/y", "math", None]})
+    parquet.write_to_dataset(table, tmp_path / "parts", partition_cols=["type"])
+    expected = {"a": "x/y", "b": "math", "c": None}
+    assert {row["prompt"]: row["type"] for row in read(tmp_path / "parts")} == expected
+    frame = load_dataset(tmp_path / "parts")
+    assert dict(zip(frame["prompt"], frame["type"], strict=True)) == expected
+
+
+def test_files_of_rows_that_lie_unread_in_the_folder_of_a_run_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write([{"a": "1"}], tmp_path / "dataset.csv")
+    for name in ("run.json", "failed_dataset.csv", "dataset.parquet", "notes.md"):
+        (tmp_path / name).touch()
+    assert list(read(tmp_path)) == [{"a": "1"}] and not caplog.messages
+    for name in ("train.jsonl", "test.jsonl"):
+        (tmp_path / name).touch()
+    assert list(read(tmp_path)) == [{"a": "1"}]
+    says = f"{tmp_path}: only dataset.csv is read, not test.jsonl, train.jsonl"
+    assert caplog.messages == [says]
 
 
 def test_parquet_gives_back_halves_of_surrogate_pairs_that_others_read_past(tmp_path: Path) -> None:

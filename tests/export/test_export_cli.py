@@ -10,6 +10,7 @@ from infinite_rl.cli import main
 from infinite_rl.dataset import load_dataset
 from infinite_rl.dataset.rows import write
 from infinite_rl.export import read_export
+from infinite_rl.layout import tagged
 
 ROWS = [
     {"type": "math", "prompt": f"{n} + 1?", "answer": str(n + 1), "id": f"n{n}"} for n in range(4)
@@ -42,6 +43,22 @@ def test_responses_that_did_not_pass(source: Path, capsys: pytest.CaptureFixture
     write([*ROWS, {**ROWS[0], "type": "my\x1bown"}], source)
     assert exported("verl")[1] == "types without a reward in this package: my\ufffdown\n"
     assert exported("jsonl")[1] == ""
+
+
+def test_responses_that_nothing_has_judged_are_said_to_be_not_verified(
+    source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{**row, "response": tagged(row["answer"])} for row in ROWS]
+    out = source.parent / "out"
+    for status, says in ((None, True), ("passed", False)):
+        write([{**row, "status": status} for row in rows], source)
+        assert main(["export", str(source), "--to", "harbor", "-o", str(out), "--overwrite"]) == 0
+        told = "not verified, as their rows have no status: 4; run `infinite-rl score` on the rows"
+        assert (told in capsys.readouterr().err) is says
+        assert ("**Not verified: 4 responses.**" in (out / "README.md").read_text()) is says
+    write(ROWS, source)  # no responses
+    assert main(["export", str(source), "--to", "trl", "-o", str(out / "trl")]) == 0
+    assert "not verified" not in capsys.readouterr().err
 
 
 def test_it_says_what_it_wrote(source: Path, capsys: pytest.CaptureFixture[str]) -> None:

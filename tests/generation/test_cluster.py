@@ -24,11 +24,10 @@ from infinite_rl.generation.plan import GenerateOptions, shard_folders
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generation.ray import generate_on_ray
 from infinite_rl.generation.rescore import rescore
-from infinite_rl.generation.solutions import SOLUTIONS
 from infinite_rl.inference.journal import answers, calls
 from infinite_rl.providers import DEFAULT_MODEL
 from infinite_rl.report import report
-from infinite_rl.store import DATASET, FAILED, failures
+from infinite_rl.store import DATASET, FAILED, SOLUTIONS, failures
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.slow

@@ -289,6 +289,18 @@ def test_other_settings_in_the_same_folder_are_refused_with_the_difference(tmp_p
     assert make(tmp_path, provider, 3, **other).complete, "these hold from now on"
 
 
+def test_a_folder_of_other_rows_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+    (file := tmp_path / "train.jsonl").write_text("")
+    with pytest.raises(UsageError, match=r"other rows, in train.jsonl, .*: name a new folder"):
+        generate_dataset("m", 1, tmp_path, provider="procedural")
+    assert [path.name for path in tmp_path.iterdir()] == ["train.jsonl"]
+    file.unlink()
+    (tmp_path / "notes.md").write_text("no rows")
+    assert generate_dataset("m", 1, tmp_path, provider="procedural").complete
+    (tmp_path / "scored.jsonl").write_text("")  # beside a run it stays unread, with a warning
+    assert generate_dataset("m", 1, tmp_path, provider="procedural").complete
+
+
 def test_the_manifest_tells_settings_versions_counts_and_tokens(tmp_path: Path) -> None:
     costly = Completion(ONE, "m", usage=Usage(10, 20), cost=0.25)
     make(tmp_path, [costly, wrong("", "", 2)], 2, seed=3)

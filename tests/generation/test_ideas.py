@@ -13,8 +13,8 @@ from sums import failures
 
 from infinite_rl.dataset import load_dataset
 from infinite_rl.generation.ideas import BLOCK, SYSTEM, read_concepts, read_ideas
-from infinite_rl.generation.solutions import SOLUTIONS
 from infinite_rl.inference.journal import calls
+from infinite_rl.store import SOLUTIONS
 
 
 class Killed(BaseException):

@@ -16,8 +16,7 @@ from infinite_rl.generation.band import MAX_ATTEMPTS, Band, Levels
 from infinite_rl.generation.rescore import rescore
 from infinite_rl.generation.rubric import Rubric
 from infinite_rl.generation.seeds import OPERATORS, Seeds
-from infinite_rl.generation.solutions import SOLUTIONS
-from infinite_rl.store import MEASURED_COLUMNS
+from infinite_rl.store import MEASURED_COLUMNS, SOLUTIONS
 from infinite_rl.types import Sample
 
 BAND = {"pass_rate": "0.2:0.8"}

@@ -96,6 +96,14 @@ def test_a_release_holds_every_runtime_and_the_checksum_file_that_installs_look_
     assert f'gh release create "$tag" {" ".join(FILES)} {CHECKSUMS} sbom.cdx.json' in text
 
 
+def test_the_bill_of_materials_says_how_it_is_called() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "build_src.sbom"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr == "usage: python -m build_src.sbom PACKAGES.json SBOM.json\n"
+
+
 def test_a_release_is_published_after_its_wheel_was_proved_on_every_python_and_system() -> None:
     jobs = workflow(RELEASE)["jobs"]
     matrix = jobs["wheel"]["strategy"]["matrix"]

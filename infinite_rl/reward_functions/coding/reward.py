@@ -17,7 +17,7 @@ from ...sandbox.runtimes import RUNTIMES, language_of, language_of_tests
 from ...types import RewardFunctionScore, Sample, ScoreStatus
 from ...workers.pool import Lost, default_count, in_workers
 from .. import REWARDS
-from ..reward_function import BadReference, Expected, RewardFunction, paired, unscored
+from ..reward_function import BadReference, Expected, RewardFunction, paired, too_long, unscored
 from .calls import WrongLanguage
 from .judge import (
     CASES_TIMEOUTS,
@@ -102,7 +102,7 @@ class CodingRewardFunction(RewardFunction):
     """
 
     name = "coding"
-    version = "10"
+    version = "11"
     options = frozenset({"first_failure", "time_factor"})
 
     def __init__(
@@ -166,6 +166,8 @@ class CodingRewardFunction(RewardFunction):
         of plain calls, since short ones detect less; else the first, on which others may build.
         Also None for code that does not compile or that a limit stopped.
         """
+        if too_long(completion):
+            return False
         try:
             reference, language = self._reference_of(sample)
             parts = [reference]
@@ -234,6 +236,8 @@ class CodingRewardFunction(RewardFunction):
         """
         stated = self._languages.stated(language)
         model_output = model_output if isinstance(model_output, str) else ""
+        if score := too_long(model_output):
+            return self.shaped(score, model_output)
         wanted, submission = stated or self.language, None
         try:
             reference = self._reference(expected_output)

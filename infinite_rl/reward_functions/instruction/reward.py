@@ -12,7 +12,7 @@ from ...errors import UnknownName, UsageError, import_extra, look_up, shown
 from ...layout import ANSWER_TAG
 from ...parsing.markup import format_of, split_thinking, tag_matches
 from ...types import RewardFunctionScore
-from ..reward_function import Expected, RewardFunction, by_predicate, unscored
+from ..reward_function import Expected, RewardFunction, by_predicate, too_long, unscored
 from .checks import CHECKS, PUBLISHED
 from .text import language_model, strip_invisible
 
@@ -53,7 +53,7 @@ class InstructionRewardFunction(RewardFunction):
     """
 
     name = "instruction"
-    version = "2"
+    version = "3"
     options = frozenset({"convention"})
 
     def __init__(
@@ -85,6 +85,8 @@ class InstructionRewardFunction(RewardFunction):
         text and returns True, False or a share in [0, 1].
         """
         text = model_output if isinstance(model_output, str) else ""
+        if score := too_long(text):
+            return self.shaped(score, text)
         content, format_score = judged_text(text, answer_tag)
         if callable(expected_output):
             score = by_predicate(expected_output, format_score, content)

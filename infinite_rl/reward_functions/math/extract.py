@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from ...layout import ANSWER_TAG
+from ...layout import ANSWER_TAG, MAX_COMPLETION
 from ...parsing.markup import TagMatch, format_of, split_thinking, tag_matches
 from ...parsing.word_tables import WordTables
 from .bounds import Unparsed
@@ -32,7 +32,6 @@ from .units import is_unit
 
 Convention = Literal["tag", "math", "gsm8k", "last_number"]
 Source = Literal["tag", "hash", "box", "phrase", "last_number"]
-MAX_TEXT = 1_000_000  # characters of a completion; beyond this nothing is read
 MAX_MENTIONS = 2_000  # of the tag's name, in tags or not
 _TABLES = WordTables(__file__)
 _BARE_ANSWER = 1_000  # characters that a text without any mark may have
@@ -155,8 +154,8 @@ def visible_text(text: str) -> str:
 
     Raises Unparsed if it is too long.
     """
-    if len(text) > MAX_TEXT:
-        raise Unparsed(f"a text of more than {MAX_TEXT} characters")
+    if len(text) > MAX_COMPLETION:
+        raise Unparsed(f"a text of more than {MAX_COMPLETION} characters")
     return until_end_token(split_thinking(text)[0])
 
 

@@ -19,6 +19,7 @@ from ..reward_function import (
     RewardFunction,
     by_predicate,
     reference_text,
+    too_long,
     unscored,
 )
 from .compare import as_run, same_results
@@ -50,6 +51,7 @@ class SqlRewardFunction(RewardFunction):
     """
 
     name = "sql"
+    version = "2"
     runtime = "sql"
 
     @property
@@ -67,6 +69,8 @@ class SqlRewardFunction(RewardFunction):
     ) -> RewardFunctionScore:
         """Score a query. `expected_output` is the answer of the row as JSON, decoded or not."""
         text = model_output if isinstance(model_output, str) else ""
+        if long := too_long(text):
+            return self.shaped(long, text)
         form, query = read_query(text, answer_tag)
         if callable(expected_output):
             return self.shaped(by_predicate(expected_output, form, query), text)
