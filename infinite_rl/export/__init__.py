@@ -20,7 +20,7 @@ from ..dataset.rows import Row, id_of, read, sample_of, spill
 from ..errors import UsageError, look_up, store_errors
 from ..files.atomic import atomic_folder
 from ..verification.self_consistency import default_system_prompt
-from .card import CARD, MARK, About, Statistics, card, not_passed
+from .card import CARD, MARK, About, Statistics, card, exported_as, not_passed
 from .formats import ANY, FORMATS, TEXT, Format, Item, fault_of
 from .packages import TASK_FILES, at, package_files, task_name
 
@@ -134,15 +134,22 @@ def check_target(
     if not folder.is_dir() or folder.is_symlink():
         raise UsageError(f"{folder} is there, and is no folder")
     paths = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
-    written = {folder / each for each in (CARD, *surrounding)}
+    readme = folder / CARD
+    carded = readme.is_file() and not readme.is_symlink()
+    text = readme.read_text("utf-8", "replace") if carded else ""
+    files, rows_in = {*surrounding}, {folder / inside}
+    to, name = exported_as(text)  # the export that is there may have another name or format
+    if to in FORMATS:
+        files |= dict(package_files(to, name)).keys()
+        rows_in.add(folder / at(FORMATS[to].rows, name))
+    written = {folder / each for each in (CARD, *files)}
     ours = all(
         path in written
-        or (path.parent == folder / inside and _ROWS.fullmatch(path.name))
+        or (path.parent in rows_in and _ROWS.fullmatch(path.name))
         or _TASK_FILE.fullmatch(path.relative_to(folder).as_posix())
         for path in paths
     )
-    carded = ours and folder / CARD in paths
-    if paths and not (carded and MARK in (folder / CARD).read_text("utf-8", "replace")):
+    if paths and not (ours and MARK in text):
         raise UsageError(f"{folder} holds more than an export: choose another folder")
     if paths and not overwrite:
         raise UsageError(f"{folder} holds an export already: --overwrite replaces it")

@@ -123,6 +123,18 @@ def card(format_: Format, statistics: Statistics, about: About, inside: str = ""
     )
 
 
+def exported_as(text: str) -> tuple[str, str]:
+    """The format and the name of the export that a card describes; "" for what it does not say.
+
+    Of a name longer than 80 characters, the card has the first 80.
+    """
+    lines = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    try:
+        return json.loads(lines["tags"])[-1], json.loads(lines["pretty_name"])
+    except (ValueError, LookupError, TypeError, RecursionError):  # edited by hand
+        return "", ""
+
+
 def _part(name: str, **values: str) -> str:
     text = files(__package__).joinpath(name).read_text(encoding="utf-8")
     return Template(text).substitute(values)

@@ -17,7 +17,7 @@ from infinite_rl.adapters.harbor import judge
 from infinite_rl.dataset.ground_truth import pack, score
 from infinite_rl.dataset.rows import read, sample_of
 from infinite_rl.errors import StoreError, UsageError
-from infinite_rl.export import FORMATS, export, read_export
+from infinite_rl.export import FORMATS, About, export, read_export
 from infinite_rl.export.formats import ANY, MESSAGES, TEXT, fault_of
 from infinite_rl.layout import tagged
 from infinite_rl.parsing.sections import ExampleParser
@@ -121,6 +121,23 @@ def test_hubs_get_a_folder_that_they_run_and_that_is_replaced_whole(tmp_path: Pa
         with pytest.raises(UsageError, match="holds more than an export"):
             export([MATH], to, folder, overwrite=True)
         shutil.rmtree(folder)
+
+
+def test_an_export_is_replaced_also_under_another_name_and_in_another_format(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "env"
+    export([MATH], "verifiers", folder, about=About("ferry_env"))
+    with pytest.raises(UsageError, match="holds an export already: --overwrite replaces it"):
+        export([MATH], "verifiers", folder)
+    for to in ("verifiers", "nemo-gym", "ors", "trl"):  # the first without the name of before
+        export([MATH], to, folder, overwrite=True)
+        export([MATH], to, folder, about=About("Ferry, 2nd"), overwrite=True)
+    assert sorted(path.name for path in files_in(folder)) == ["README.md", "train.parquet"]
+    export([MATH], "verifiers", folder, about=About("ferry_env"), overwrite=True)
+    (folder / "ferry_env" / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(UsageError, match="holds more than an export"):
+        export([MATH], "verifiers", folder, overwrite=True)
 
 
 def test_a_task_of_harbor_has_its_gold_in_no_file_that_the_agent_gets(tmp_path: Path) -> None:
