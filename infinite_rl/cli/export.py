@@ -60,7 +60,7 @@ class Export(Verb):
 
     def run(self, emit: Emit) -> int:
         from ..export import About, export
-        from ..reward_functions import REWARDS
+        from ..export.card import OWN_REWARD, own_types
         from ..storage.hub import check_upload, push_dataset
 
         show_logs()
@@ -82,9 +82,10 @@ class Export(Verb):
             among = "responses among them that did not pass (status)"
             print(f"{among}: {statistics.not_passed}", file=sys.stderr)
         types = {kind for kind, _ in statistics.kinds}
-        if types - set(REWARDS) and FORMATS[self.to].make:
-            named = one_line(", ".join(sorted(types - set(REWARDS))))
-            print(f"types without a reward in this package: {named}", file=sys.stderr)
+        format_ = FORMATS[self.to]
+        if (own := own_types(statistics)) and format_.make and not format_.learns:
+            named = one_line(", ".join(own))
+            print(f"types without a reward in this package: {named}; {OWN_REWARD}", file=sys.stderr)
         splits = ", ".join(f"{split}: {rows}" for split, rows in statistics.splits.items())
         counts = ("rows", "splits", "left_out", "not_passed")
         pushed = ""

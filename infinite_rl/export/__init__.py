@@ -17,8 +17,9 @@ from typing import IO, Any
 from ..dataset import parquet
 from ..dataset.ground_truth import unpack
 from ..dataset.rows import Row, id_of, read, sample_of, spill
-from ..errors import UsageError, look_up, store_errors
+from ..errors import UsageError, look_up, shown, store_errors
 from ..files.atomic import atomic_folder
+from ..reward_functions import REWARDS
 from ..verification.self_consistency import default_system_prompt
 from .card import CARD, MARK, About, Statistics, card, exported_as, not_passed
 from .formats import ANY, FORMATS, TEXT, Format, Item, fault_of
@@ -68,8 +69,9 @@ def export(
     with the rows.
 
     Raises:
-        UsageError: there is no such format, no row, or a row that cannot be exported (it is named);
-            or `folder` exists and may not be replaced.
+        UsageError: there is no such format, no row, or a row that cannot be exported (it is named),
+            such as one for a hub whose reward is not of this package; or `folder` exists and may
+            not be replaced.
         StoreError: the folder cannot be written.
     """
     format_, folder = format_named(to), Path(folder).absolute()
@@ -185,6 +187,11 @@ def _lines(
                 sample = sample_of(row)
                 if fault := fault_of(vars(sample), _TASK):  # before instructions or JSON hide it
                     raise UsageError(fault)
+                if format_.runs and sample.type not in REWARDS:
+                    raise UsageError(
+                        f"this package has no reward {shown(sample.type)} (its type), so the "
+                        "folder would not run; --to trl takes a reward of your own"
+                    )
                 instructions = default_system_prompt(sample) if system is None else system
                 index = statistics.splits[name]
                 item = Item(sample, id_of(row), name, index, instructions, plain)

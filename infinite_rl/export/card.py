@@ -21,11 +21,14 @@ from string import Template
 from typing import Any, TypeAlias
 
 from ..errors import UsageError
+from ..reward_functions import REWARDS
 from .formats import REWARD_NAME, Format
 from .packages import use_text
 
 CARD = "README.md"
 MARK = "<!-- made by infinite-rl export -->"
+
+OWN_REWARD = "TRL's adapter takes it: `infinite_rl.adapters.for_trl(extra={TYPE: reward})`"
 
 Feature: TypeAlias = "str | tuple[Feature] | dict[str, Feature]"
 
@@ -89,6 +92,11 @@ class Statistics:
             self.rewards[f"{reward} {_text(row, 'reward_version')}".strip()] += 1
 
 
+def own_types(statistics: Statistics) -> list[str]:
+    """The types of the rows that are no reward of this package."""
+    return sorted({kind for kind, _ in statistics.kinds} - REWARDS.keys())
+
+
 def not_passed(row: Mapping[str, Any]) -> bool:
     """Whether the row's `status` says that its response did not pass."""
     return row.get("status") in ("failed", "unscored")
@@ -101,6 +109,9 @@ def card(format_: Format, statistics: Statistics, about: About, inside: str = ""
     splits = [(f"`{split}`", f"{count:,}") for split, count in statistics.splits.items()]
     can_verify = format_.find or statistics.columns.keys() >= {"type", "answer", "response"}
     reward = f" The reward is Infinite RL's (`{REWARD_NAME}`), by the ground truth."
+    if own := own_types(statistics):
+        names = ", ".join(map(escaped, own))
+        reward += f" Rows of these types need a reward of your own: {names}; {OWN_REWARD}."
     choose = " Choose a licence in the header of this file before you do."
     return _part(
         "card.md",

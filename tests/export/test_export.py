@@ -179,7 +179,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 filled = texts.filter(str.strip)
 samples = st.fixed_dictionaries(
     {
-        "type": st.sampled_from(["math", "coding", "instruction", "words"]),
+        "type": st.sampled_from(["math", "coding", "instruction", "gsm8k"]),
         "prompt": filled,
         "answer": texts,
         "response": filled,
