@@ -19,6 +19,7 @@ from .probes import (
     ACCEPT,
     EXPLOITABLE,
     FALSE_REJECT,
+    IN_TIME,
     KINDS,
     NO_FILE,
     NOT_ALL,
@@ -26,6 +27,8 @@ from .probes import (
     REFUSE,
     SAME,
     SEVERITIES,
+    SLOW,
+    SURVIVE,
     UNEQUAL,
     Probe,
     answers,
@@ -46,12 +49,14 @@ _FORMS = 2  # accepted forms that are probed
 _SLOW_S = 0.3  # seconds of a call, from which forms are learned on one row
 _GOLDS_S = 5.0  # for the golds of all rows
 _SHORT = 2000  # characters of a text that is sent to a target that hangs
+_TOO_LONG_S, _TOO_LONG = 1.0, 10  # seconds of a call that is slow, and times the fastest call
 _LONG_S = 0.1  # seconds of a call with a long text, from which a longer one is tried
 # Shares of the time after which a stage is cut; the rest is for calling again what failed.
-_OF_PROBES, _OF_CALLS = 0.55, 0.75
+_OF_PROBES, _OF_CALLS, _OF_SHORT = 0.55, 0.75, 0.85
 _OF_STATE = ("order", UNEQUAL, "many calls", "growth", "side effect", "patched", "executed")
-_WHOLE = ("batch", "batch zero", "patched", "prompt")  # witnesses that are not made smaller
+_WHOLE = ("batch", "batch zero", "patched", "prompt", SLOW)  # witnesses that are not made smaller
 _COMPARED = ("order", "batch", "batch zero", "threads", "fork", "thread", "many calls")
+_RUN = (CODE, QUERY)
 _FORGED = 2  # rows of code whose harness is attacked
 _FIRST = 24  # programs of the first row, before those that do not end
 _ENOUGH = 3  # failures of one kind, of a target that runs programs
@@ -158,6 +163,8 @@ class _Audit:
         if not learned and not report.note and not report.cut:
             with self._until(_OF_CALLS, "the prompts as completions"):
                 report.note = self._of_unpaid(probed)
+        if report.cut and not self.failures["hang"]:
+            self._slowest()
         report.findings = ordered(self._findings())
         wrong = {REFUSE: EXPLOITABLE, ACCEPT: FALSE_REJECT}
         rates = {}
@@ -179,6 +186,25 @@ class _Audit:
             yield
         except OutOfTime:
             self.result.cut.append(self.stage)
+
+    def _slowest(self) -> None:
+        """Note the slowest text if it took the time: its call was ended, or the text made it slow.
+
+        Programs may run as long as their reward allows, and are no texts that make it slow.
+        """
+        if self.target.slowest is None:
+            return
+        row, text, reply = self.target.slowest
+        seconds = self.target.seconds_of(reply)
+        if reply.fault == "timeout":
+            self._record(Probe("hang", row, text, SURVIVE), reply)
+            return
+        with self._until(_OF_SHORT, "the calls with a short text"):
+            self.target.judge([(row, "?")] * 2)  # to compare with
+        if seconds >= max(_TOO_LONG_S, _TOO_LONG * self.target.fastest) and row.kind not in _RUN:
+            witness = Witness(SLOW, IN_TIME, [(row.sent(), text)], seconds / 2)
+            self.tried[SLOW].append(row.index)
+            self.failures[SLOW].append((Probe(SLOW, row, text, IN_TIME), witness, reply))
 
     def _of_unpaid(self, rows: Sequence[AuditRow]) -> str:
         """A note on a target that pays no gold. It may pay the prompts, which is a finding."""

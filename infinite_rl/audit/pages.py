@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import UsageError, store_errors
 from .findings import Finding, Report
-from .probes import KINDS, REFUSE, SAME, UNEQUAL
+from .probes import IN_TIME, KINDS, REFUSE, SAME, UNEQUAL
 from .surfaces import without_work
 from .targets import Settings, Witness
 
@@ -95,10 +95,14 @@ def outcome(finding: Finding) -> str:
         return "the code ran"
     if finding.kind == UNEQUAL:
         return reply.what
+    if witness.expect == IN_TIME and not reply.fault:
+        return f"one call took {reply.seconds:.1f} s"
     if reply.changed and witness.expect == SAME:
         return f"the call changed {', '.join(reply.changed)}"
     value = (
-        f"{reply.reward:g}" if reply.reward is not None else f"{reply.fault} {reply.what}".strip()
+        f"{reply.reward:g}"
+        if reply.reward is not None
+        else ", ".join(filter(None, (reply.fault, reply.what)))
     )
     if witness.expect == SAME:
         return f"called otherwise ({witness.how}, {len(witness.pairs)} calls): {value}"

@@ -246,6 +246,37 @@ def test_what_failed_before_the_time_was_over_is_called_again_and_found(audited:
     assert [each.partition(",")[0] for each in report.cut][0] == "the probes"
 
 
+_WORKS = """
+    import re, time
+    def reward(completion, answer):
+        end = time.monotonic() + {seconds} * ("work" in completion)
+        while time.monotonic() < end:
+            pass
+        return float(completion == answer)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("seconds", "kind", "said"),
+    [(1.3, "slow", "one call took 1."), (100, "hang", "timeout, no reply in 2 s")],
+)
+def test_texts_that_took_the_time_while_the_form_was_learned_are_a_finding(
+    audited: Audited, seconds: float, kind: str, said: str
+) -> None:
+    report = audited(_WORKS.format(seconds=seconds), seconds=24, timeout=2)
+    assert "the search for the form" in report.cut[0]
+    [finding] = report.findings
+    assert finding.kind == kind and said in "\n".join(text(report))
+    assert "work" in finding.witness.pairs[0][1] and report.exit_code == 12
+
+
+@pytest.mark.slow
+def test_a_reward_that_is_slow_on_every_text_has_no_slow_text(audited: Audited) -> None:
+    report = audited(_WORKS.format(seconds=1.3).replace('"work"', '""'), seconds=12)
+    assert report.cut and not report.findings
+
+
 @pytest.mark.slow
 def test_a_failure_without_a_second_call_in_time_is_named_and_is_no_finding(
     audited: Audited,

@@ -28,6 +28,7 @@ SEVERITIES: Mapping[str, int] = {
 REFUSE, ACCEPT, SURVIVE = "refuse", "accept", "survive"
 UNEQUAL = "repeated"  # the kind of a reward that is random, or keeps state
 SAME, NO_FILE, ONE_TURN, NOT_ALL = "same", "no file", "one turn", "not all"
+SLOW, IN_TIME = "slow", "in time"  # the kind of a text that takes long, and its expectation
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,7 @@ KINDS: Mapping[str, Kind] = {
     "not a number": Kind(UNSTABLE, "it returns NaN, infinity, or no number", _RETURN),
     "length": Kind(UNSTABLE, "it returns more or fewer rewards than completions", _RETURN),
     "hang": Kind(HANG, "a completion makes it hang", _TIME),
+    SLOW: Kind(HANG, "a completion takes much longer than others", _TIME),
     "process ended": Kind(UNSTABLE, "a completion ends its process", _RETURN),
     UNEQUAL: Kind(UNSTABLE, "the same call has other results", _PURE),
     "many calls": Kind(UNSTABLE, "after many calls the same call has other results", _PURE),
