@@ -7,7 +7,7 @@ import math
 import re
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
@@ -84,15 +84,20 @@ def audit(
     settings: Settings | None = None,
     limits: Limits | None = None,
     wrap: str = "",
+    on_stage: Callable[[str], None] = lambda _: None,
 ) -> Report:
     """Audit a target on rows. `wrap` states the form of answers: a text with {answer} in it.
+
+    `on_stage` is called with the name of each stage as it begins.
 
     Raises:
         UsageError: the target cannot be loaded in time, or the rows do not fit it.
     """
     started, limits = time.monotonic(), limits or Limits()
     with Target(spec, settings or Settings(), started + limits.seconds) as target:
-        report = _Audit(target, rows, limits, wrap, started).report()
+        run = _Audit(target, rows, limits, wrap, started)
+        run.on_stage = on_stage
+        report = run.report()
     report.seconds = time.monotonic() - started
     return report
 
@@ -129,6 +134,7 @@ class _Audit:
         self.target, self.rows, self.limits, self.wrap = target, rows, limits, wrap
         self.started, self.claims = started, target.claims
         self.stage = ""  # the work that is cut if the time is over now
+        self.on_stage: Callable[[str], None] = lambda _: None
         if self.claims.tolerance:
             self.rows = [replace(row, tolerant=True) for row in rows]
         self.is_graded = False  # wrong answers earn more the nearer they are
@@ -181,6 +187,7 @@ class _Audit:
     def _until(self, share: float, stage: str) -> Iterator[None]:
         """End a block at a share of the time, and note the stage that was cut by that."""
         self.stage = stage
+        self.on_stage(stage)
         self.target.end_at(self.started + share * self.limits.seconds)
         try:
             yield

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from ..config import FilePath, one_of
-from ..errors import UsageError
+from ..errors import UsageError, nearest
 from ..export.formats import FORMATS
 from .terminal import DONE, Emit, counted, counting, one_line, show_logs
 from .verb import Verb
@@ -60,7 +60,7 @@ class Export(Verb):
 
     def run(self, emit: Emit) -> int:
         from ..export import About, export
-        from ..export.card import OWN_REWARD, own_types
+        from ..export.card import LICENSES, OWN_REWARD, own_types
         from ..storage.hub import check_upload, push_dataset
 
         show_logs()
@@ -70,6 +70,12 @@ class Export(Verb):
         if self.push_to_hub:
             check_upload(self.push_to_hub)
             license_ = _known_license(license_)
+        if license_ not in LICENSES:
+            hint = nearest(license_, LICENSES)
+            print(
+                f"licence {license_!r}: the hub's page has no such identifier{hint}",
+                file=sys.stderr,
+            )
         about = About(self.name or self.out.absolute().name, license_, self._manifest())
         with counting("rows exported") as count:
             options = self.pick("split", "system", "plain", "failed", "overwrite")

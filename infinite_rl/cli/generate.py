@@ -247,10 +247,10 @@ class Generate(AsksModel):
             *(each.name for each in fields(GenerateOptions) if hasattr(self, each.name))
         )
         own = {"provider": provider, "topics": _topics(self.topics), "num_threads": self.threads}
+        own["extra_tasks"] = tasks = self._extra_tasks()
         if self.tasks and not PROVIDERS[provider].asks_a_model:
             hint = "set GEMINI_API_KEY, or give --provider and --model_name"
             raise UsageError(f"{provider} makes no task types of --tasks: {hint}")
-        own["extra_tasks"] = tasks = self._extra_tasks()
         own["task_dist"] = self.task_dist or {task.family: 1.0 for task in tasks.values()}
         own["task_dist"] = own["task_dist"] or GenerateOptions.task_dist
         options = GenerateOptions(**{**same, **own})

@@ -13,6 +13,8 @@ from .verb import RowsIn, RowsOut
 if TYPE_CHECKING:
     from ..dataset.shapes import ShapedRows
 
+_OWN = " (--rewards gives one of your own)"
+
 
 class Score(RowsIn, RowsOut):
     """Score one column of the rows against another and add the columns status (passed, failed,
@@ -82,8 +84,8 @@ class Score(RowsIn, RowsOut):
             except NoColumn as error:
                 raise UsageError(f"{error}{self._hint(shaped is None)}") from None
             except UnknownName as error:
-                hint = "; --rewards gives one of your own" * str(error).startswith("unknown reward")
-                raise UsageError(f"{error}{hint}") from None
+                is_reward = str(error).startswith("unknown reward")
+                raise UsageError(f"{error}{_OWN * is_reward}") from None
         rewards = {
             reward: {status: summary.counts[reward, status] for status in get_args(ScoreStatus)}
             for reward in sorted({name for name, _ in summary.counts})

@@ -32,6 +32,18 @@ OWN_REWARD = "TRL's adapter takes it: `infinite_rl.adapters.for_trl(extra={TYPE:
 
 Feature: TypeAlias = "str | tuple[Feature] | dict[str, Feature]"
 
+# The identifiers of the Hub's documentation, "Licenses", that fit data sets.
+LICENSES = (
+    *("afl-3.0", "agpl-3.0", "apache-2.0", "artistic-2.0", "bsd", "bsd-2-clause", "bsd-3-clause"),
+    *("bsl-1.0", "c-uda", "cc", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0", "cc-by-nc-2.0"),
+    *("cc-by-nc-3.0", "cc-by-nc-4.0", "cc-by-nc-nd-3.0", "cc-by-nc-nd-4.0", "cc-by-nc-sa-2.0"),
+    *("cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0", "cc-by-nd-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0"),
+    *("cc0-1.0", "cdla-permissive-1.0", "cdla-permissive-2.0", "cdla-sharing-1.0", "ecl-2.0"),
+    *("epl-1.0", "epl-2.0", "etalab-2.0", "eupl-1.1", "eupl-1.2", "gfdl", "gpl", "gpl-2.0"),
+    *("gpl-3.0", "isc", "lgpl", "lgpl-2.1", "lgpl-3.0", "llama3", "mit", "mpl-2.0", "ms-pl"),
+    *("ncsa", "odbl", "odc-by", "ofl-1.1", "openrail", "osl-3.0", "other", "pddl", "postgresql"),
+    *("unknown", "unlicense", "wtfpl", "zlib"),
+)
 _LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 _SHOWN, _CHARS = 20, 80  # names listed, and characters of each
 _TYPES = {str: "string", int: "int64", float: "float64", bool: "bool", type(None): "null"}

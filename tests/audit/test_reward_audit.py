@@ -788,7 +788,7 @@ def test_the_targets_share_the_seconds_of_the_run(
     command: Callable[[str], tuple[int, str]],
 ) -> None:
     code, output = command("grader.py:reward grader.py:reward --rows rows.jsonl --sample 1")
-    first, second = re.findall(r"auditing \S+: (\d+) s at most", output)
+    first, second = re.findall(r"auditing \S+: \d+ of (\d+) s: the search for the form", output)
     assert code == 0 and first == "60" and int(second) > 60  # the first leaves most of its share
 
 

@@ -65,6 +65,14 @@ def test_a_type_without_a_reward_here_is_named_and_refused_by_formats_that_run(
             assert "for_trl(extra={TYPE: reward})" in card
 
 
+def test_a_misspelt_licence_is_warned_of(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for licence, said in (("mitt", "no such identifier; did you mean mit?"), ("mit", "")):
+        out = str(source.parent / licence)
+        assert main(["export", str(source), "--to", "jsonl", "-o", out, "--license", licence]) == 0
+        err = capsys.readouterr().err
+        assert said in err and bool(said) == ("licence" in err)
+
+
 def test_it_says_what_it_wrote(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     val, out = source.parent / "val.jsonl", source.parent / "out"
     write(ROWS[:1], val)
