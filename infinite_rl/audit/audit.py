@@ -7,10 +7,11 @@ import math
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
+from typing import Any
 
 from ..errors import UsageError
 from .child import MESSAGES
@@ -22,6 +23,7 @@ from .probes import (
     IN_TIME,
     KINDS,
     NO_FILE,
+    NO_GAIN,
     NOT_ALL,
     ONE_TURN,
     REFUSE,
@@ -151,6 +153,7 @@ class _Audit:
         report, learned = self.result, False
         golds = [row for row in self.rows if row.gold or row.response]
         probed = spread(golds, self.limits.rows)
+        report.probed = len(probed)
         with self._until(_OF_CALLS, "the search for the form of a right answer, and all probes"):
             if any(row.others for row in golds):
                 self.rows = self._as_lists(golds)
@@ -412,6 +415,7 @@ class _Audit:
             texts = answers.lengths(rows[0], self.forms[0])
             pairs = [(rows[0].sent(), each) for each in texts]
             self._show(Witness("uneven length", ONE_TURN, pairs, self.result.threshold))
+            self._padding(pairs)
         for number, row in enumerate(rows):
             self.stage = f"the probes, from row {number + 1} of {len(rows)} on"
             if number < _LEARNED and (texts := answers.wrong_texts(row)):
@@ -449,6 +453,15 @@ class _Audit:
             self._spellings(rows)
         if rows:
             self._huge(rows[0])
+
+    def _padding(self, pairs: Sequence[tuple[Mapping[str, Any], str]]) -> None:
+        """Whether a right answer earns more after words; `pairs` are from the shortest text on."""
+        if UNEQUAL in self.failures or "uneven length" in self.failures:
+            return
+        earned = [reply.reward or 0.0 for reply in self.target.judge(pairs)]
+        best = max(range(len(pairs)), key=earned.__getitem__)
+        limit = (self.result.full - self.result.floor) / 10
+        self._show(Witness("padding", NO_GAIN, [pairs[best], pairs[0]], limit))
 
     def _programs(self, rows: Sequence[AuditRow]) -> None:
         """Wrong programs, forgeries and right programs; of the first row those that do not end."""
@@ -730,7 +743,7 @@ class _Audit:
 
     def _minimal(self, probe: Probe, witness: Witness) -> Witness:
         """A shorter witness: fewer pairs, or half of the text, while the finding shows."""
-        if witness.expect == ONE_TURN or witness.kind in _WHOLE:
+        if witness.expect in (ONE_TURN, NO_GAIN) or witness.kind in _WHOLE:
             return witness
         if len(witness.pairs) > 1 and witness.kind not in ("threads",):
             for pair in witness.pairs:

@@ -21,6 +21,7 @@ from .probes import (
     ACCEPT,
     IN_TIME,
     NO_FILE,
+    NO_GAIN,
     NOT_ALL,
     ONE_TURN,
     REFUSE,
@@ -63,7 +64,8 @@ class Witness:
     `expect` is that of a probe, or "same": called as `how`, each pair earns what it earns alone, or
     "no file": the text is not executed, or "not all": one of the pairs is refused, or "one turn":
     along the pairs the rewards rise at most once, and then fall, or "in time": a call takes less
-    than `threshold` seconds. Elsewhere a completion is paid if it earns `threshold` or more.
+    than `threshold` seconds, or "no gain": the first pair earns at most `threshold` more than the
+    second. Elsewhere a completion is paid if it earns `threshold` or more.
     """
 
     kind: str
@@ -178,6 +180,10 @@ class Target:
         if witness.expect == NOT_ALL:
             replies = self.judge(witness.pairs)
             return all(pays(reply, witness.threshold) for reply in replies), replies
+        if witness.expect == NO_GAIN:
+            replies = self.judge(witness.pairs)
+            more, less = ((each.reward or 0.0) for each in replies)
+            return more > less + witness.threshold, replies
         if witness.expect == IN_TIME:  # of two calls, as the first of a process may import
             replies = self.judge([*witness.pairs] * 2)
             return all(self.seconds_of(each) >= witness.threshold for each in replies), replies[-1:]

@@ -246,6 +246,29 @@ def test_what_failed_before_the_time_was_over_is_called_again_and_found(audited:
     assert [each.partition(",")[0] for each in report.cut][0] == "the probes"
 
 
+def test_a_reward_that_pays_for_length_is_reported_and_one_that_caps_it_is_not(
+    audited: Audited,
+) -> None:
+    code = """
+    def reward(completion, answer):
+        right = completion.split()[-1:] == [answer]
+        return right * (1.0 + min(0.5, 0.001 * len(completion)) * BONUS)
+    """
+    found = audited(code.replace("BONUS", "1"), seconds=30)
+    (padding,) = (each for each in found.findings if each.kind == "padding")
+    assert padding.is_certain and "earns 1.5 in place of 1" in padding.cost
+    assert padding.witness.pairs[0][1].startswith("word word")
+    assert "padding" not in kinds(audited(code.replace("BONUS", "0.1"), seconds=30))
+
+
+def test_the_page_says_how_many_rows_were_probed_and_fits_80_columns(audited: Audited) -> None:
+    rows = [{"prompt": f"What is {n} + 1?", "answer": str(n + 1)} for n in range(5)]
+    report = audited("def reward(completion, answer): return float(answer in completion)", rows)
+    lines = text(report)
+    assert lines[0].endswith("5 rows, 2 of them probed in full (--sample)")
+    assert max(map(len, lines[1:])) <= 80 and report.findings
+
+
 _WORKS = """
     import re, time
     def reward(completion, answer):
