@@ -50,9 +50,9 @@ class UnknownName(UsageError):
     """A name that is not in its table; the message lists those that are, and the nearest."""
 
     def __init__(self, kind: str, name: object, names: Iterable[str]) -> None:
-        known = sorted(names)
-        hint = nearest(name, known) if isinstance(name, str) else ""
-        super().__init__(f"unknown {kind} {shown(name)}; known: {', '.join(known)}{hint}")
+        table = sorted(names)
+        hint = nearest(name, table) if isinstance(name, str) else ""
+        super().__init__(f"unknown {kind} {shown(name)}; known: {', '.join(table)}{hint}")
 
 
 def shown(value: object) -> str:

@@ -95,12 +95,12 @@ class Audit(Verb):
         audits = []
         for at, (target, each, wrap) in enumerate(jobs):
             limits = Limits((end - time.monotonic()) / (len(jobs) - at), self.sample)
-            begun = time.monotonic()
+            began = time.monotonic()
 
             def on_stage(
-                stage: str, name: str = target, begun: float = begun, most: float = limits.seconds
+                stage: str, name: str = target, began: float = began, most: float = limits.seconds
             ) -> None:
-                passed = time.monotonic() - begun
+                passed = time.monotonic() - began
                 print(f"auditing {name}: {passed:.0f} of {most:.0f} s: {stage}", file=sys.stderr)
 
             audits.append(audit(target, rows, each, limits, wrap, on_stage))

@@ -207,11 +207,11 @@ class Generate(AsksModel):
         from ..generation.run import first_requests
 
         config = Generate.of({**self.values(), "num_samples": self.preview, "quiet": True})
-        lines, values, said = list[str](), list[Mapping[str, str]](), set[str]()
+        lines, values, tasks = list[str](), list[Mapping[str, str]](), set[str]()
         for attempt in first_requests(config._options()[0]):
             task = attempt.task
-            head = f"system: {task.system_prompt}\n" if task.name not in said else ""
-            said.add(task.name)
+            head = f"system: {task.system_prompt}\n" if task.name not in tasks else ""
+            tasks.add(task.name)
             lines.append(f"{head}request: {attempt.request}\n")
             values.append({**attempt.labels, "task": task.name, "request": attempt.request})
         more = f"requests: {len(lines)}; no model is set, so none was asked"

@@ -201,8 +201,8 @@ def recorded_custom_tasks(manifest: Mapping[str, Any]) -> dict[str, TaskType]:
     every = [*manifest.get("earlier_settings", ()), manifest.get("settings", {})]
     try:
         tasks = [keys for settings in every for keys in settings.get("tasks", {}).values()]
-        known = [{key: keys[key] for key in _RECORDED if key in keys} for keys in tasks]
-        types = [TaskType(**keys, system_prompt="", request="") for keys in known]
+        recorded = [{key: keys[key] for key in _RECORDED if key in keys} for keys in tasks]
+        types = [TaskType(**keys, system_prompt="", request="") for keys in recorded]
     except (AttributeError, TypeError):
         raise StoreError(f"{MANIFEST} is damaged: its task types cannot be read") from None
     return {task.name: task for task in types}
