@@ -26,7 +26,6 @@ import platform
 import random
 import re
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -38,6 +37,7 @@ from typing import NamedTuple
 
 from benchmarks import math_pairs
 from benchmarks.math_pairs import PAIRS, labelled
+from benchmarks.rounds import Median
 from infinite_rl.reward_functions.math import algebra, verify, verify_many
 from infinite_rl.reward_functions.math.verify import CALCULUS, forget_forms
 
@@ -188,7 +188,7 @@ def spread(
         for _ in range(rounds)
     ]
     return {
-        name: [statistics.median(map(figure, values)) for values in zip(*times, strict=True)]
+        name: [Median(map(figure, values)) for values in zip(*times, strict=True)]
         for name, figure in FIGURES.items()
     }
 
@@ -209,7 +209,7 @@ def rates(judges: Sequence[Judge], pairs: Sequence[Pair], rounds: int = 1) -> li
     for _ in range(rounds):
         for judge, seen in zip(judges, values, strict=True):
             seen.extend(_rate(judge, pairs) for _ in range(5 if judge is ours else 1))
-    return [statistics.median(seen) for seen in values]
+    return [Median(seen) for seen in values]
 
 
 def _rate(judge: Judge, pairs: Sequence[Pair]) -> float:

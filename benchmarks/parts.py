@@ -14,11 +14,12 @@ from statistics import median
 
 from benchmarks import dataset as curation
 from benchmarks import generation as loopback
-from benchmarks import humaneval, resume, rivals
+from benchmarks import humaneval, resume
 from benchmarks import math_verifier as verdicts
 from benchmarks import sandbox as boxes
 from benchmarks.dataset import Planted
 from benchmarks.math_pairs import labelled
+from benchmarks.rounds import Median
 from benchmarks.table import Better, Line
 from infinite_rl.dataset.decontaminate import Leak
 from infinite_rl.dataset.dedup import Duplicate, duplicates
@@ -35,17 +36,16 @@ NO_DATA = "no data in ../shared/data"
 
 
 def sandbox(quick: bool) -> Iterator[Line]:
-    """Programs in the WebAssembly sandboxes, and in subprocesses of this machine, a fresh one each,
-    which isolate nothing. Reference solutions are counted beside those that pass outside, on
-    CPython 3.11 and Node 20, as recorded. From `pip install` to the first verdicts:
-    `docs/results/first_verdict.md`."""
+    """Programs in the WebAssembly sandboxes, each beside a fresh subprocess, which isolates
+    nothing. `docs/results/rivals.md` has forks, warm interpreters and other sandboxes, some of them
+    faster. Reference solutions are counted beside those that pass outside, on CPython 3.11 and
+    Node 20, as recorded."""
     rounds = 5 if quick else 21
     with RewardExecutor(timeout=30) as executor:
         for name, took in boxes.python_times(executor, rounds):
             yield _beside(f"Python: {name}", took, "python3 -c")
         for name, took in boxes.javascript_times(executor, rounds):
             yield _beside(f"JavaScript: {name}", took, "node -e")
-        yield from _beside_rivals(rounds)
         late = boxes.overshoots(executor, 1 if quick else 5)
         worst = max(map(max, late.values())) * 1000
         yield Line("programs without end: worst delay of their stop", "ms", worst, "sandbox")
@@ -71,16 +71,6 @@ def _beside(what: str, took: Mapping[str, float], peer: str) -> Line:
     return Line(what, "ms", took["sandbox"] * 1000, "sandbox", theirs, peer, "less")
 
 
-def _beside_rivals(rounds: int) -> Iterator[Line]:
-    args = rivals.parser().parse_args(["--rounds", str(rounds)])
-    for language, title in (("python", "Python"), ("javascript", "JavaScript")):
-        for what, seconds in rivals.costs(language, args).items():
-            ours = seconds.pop("here")[0] * 1000
-            for name, (theirs,) in seconds.items():
-                what_ours = f"{title}: {what}, CPU"
-                yield Line(what_ours, "ms", ours, "rivals", theirs * 1000, name, "less")
-
-
 def _references(executor: RewardExecutor, quick: bool) -> Iterator[Line]:
     for suite in humaneval.SUITES[: 1 if quick else None]:
         path = humaneval.DATA / suite.path
@@ -99,8 +89,9 @@ def _references(executor: RewardExecutor, quick: bool) -> Iterator[Line]:
 
 def maths(quick: bool) -> Iterator[Line]:
     """Verdicts on the labelled pairs of `math_pairs.txt` beside Math-Verify's, in CPU time of
-    processes and their children. The labels follow this project's conventions (`docs/results/`
-    lists where Math-Verify's are others). A batch is judged at once by ours, pair by pair by it."""
+    processes and their children. The labels follow this project's conventions, which
+    `docs/results/math_verify_differences.md` compares with Math-Verify's. Math-Verify judges a
+    batch pair by pair."""
     rounds, most = (1, 60) if quick else (3, 200)
     table = labelled()
     pairs = [pair.sides for pair in table]
@@ -137,9 +128,9 @@ def _judged(what: str, unit: str, figures: Sequence[float], better: Better = "")
 
 
 def generation(quick: bool) -> Iterator[Line]:
-    """Rows from a loopback server that takes a second for each answer, through the provider's own
-    client, beside the same client's calls without all else: not judged, not written, not
-    resumable. Folders of a run as they grow and are opened again."""
+    """Rows from a loopback server that takes a second for each answer, beside bare calls of the
+    same client, whose answers are neither judged nor written. Folders of a run as they grow and are
+    opened again."""
     threads, rounds, most = (64, 1, 64) if quick else (256, 3, 2048)
     paces: dict[str, list[loopback.Pace]] = {}
     with loopback.serving(latency_s=1.0) as base_url:
@@ -147,8 +138,8 @@ def generation(quick: bool) -> Iterator[Line]:
             works = loopback.works(base_url, most, threads)
             for name, work in works.items():
                 paces.setdefault(name, []).append(loopback.measured(work))
-    rates = {name: median(one.a_second for one in each) for name, each in paces.items()}
-    costs = {name: median(one.cpu_ms for one in each) for name, each in paces.items()}
+    rates = {name: Median(one.a_second for one in each) for name, each in paces.items()}
+    costs = {name: Median(one.cpu_ms for one in each) for name, each in paces.items()}
     script = "generation"
     for name in ("default mix", "maths alone"):
         ours, solved = f"{name}, --verify 0", f"{name}, with solvers"
@@ -170,7 +161,7 @@ def _folder(rows: int, rounds: int) -> Iterator[Line]:
         for before, each in resume.filled(Path(name), rows):
             yield Line(f"a row appended to {before:,}", "ms CPU", each, "resume")
         figures = [resume.opened(Path(name), rows) for _ in range(rounds)]
-    cpu, _, peak = (median(values) for values in zip(*figures, strict=True))
+    cpu, _, peak = (Median(values) for values in zip(*figures, strict=True))
     yield Line(f"a folder of {rows:,} rows opened again", "s CPU", cpu, "resume")
     yield Line(f"a folder of {rows:,} rows opened again: peak", "MB", peak, "resume")
 
@@ -179,8 +170,8 @@ def _folder(rows: int, rounds: int) -> Iterator[Line]:
 
 
 def dataset(quick: bool) -> Iterator[Line]:
-    """Copies and leaks planted among real and procedural rows; how many are found, and how fast
-    rows are curated. Nothing to compare with is installed with it."""
+    """Copies and leaks planted among real and procedural rows: how many are found, and how fast
+    rows are curated."""
     if not all(path.is_file() for path in curation.BENCHMARKS.values()):
         yield Line("all of it", "", NO_DATA, "dataset")
         return
@@ -195,7 +186,7 @@ def dataset(quick: bool) -> Iterator[Line]:
     rows = 1_000 if quick else 10_000
     for name in curation.SCALED:
         speeds = [rows / curation.scaled(name, rows)[1] for _ in range(1 if quick else 3)]
-        yield Line(f"{name}: {rows:,} rows", "rows a CPU second", median(speeds), "dataset scale")
+        yield Line(f"{name}: {rows:,} rows", "rows a CPU second", Median(speeds), "dataset scale")
 
 
 def _detection(verb: str, planted: Planted, figures: Sequence[Duplicate | Leak]) -> Iterator[Line]:
@@ -234,8 +225,8 @@ def training(quick: bool) -> Iterator[Line]:
         for tokens, share in cases:
             figures = engines.taken_in_turns(named, folder, tokens, share, steps, rounds)
             what = f"{tokens} new tokens, {share:.0%} of the groups differ"
-            theirs = median(figures["trl"]) if "trl" in figures else NO_TRL
-            ours, unit = median(figures["local"]), "completions a CPU second"
+            theirs = Median(figures["trl"]) if "trl" in figures else NO_TRL
+            ours, unit = Median(figures["local"]), "completions a CPU second"
             yield Line(what, unit, ours, "training", theirs, "TRL", "more")
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+from benchmarks.rounds import Median
 from benchmarks.sandbox import machine
 from infinite_rl.generation.progress import Progress
 from infinite_rl.generator import generate_dataset
@@ -58,7 +58,7 @@ def _append(store: Store, journal: Journal, index: int) -> None:
     store.append(Outcome(attempt, Sample("math", prompt, answer, response), score, completion))
 
 
-def filled(folder: Path, rows: int) -> list[tuple[int, float]]:
+def filled(folder: Path, rows: int) -> list[tuple[int, Median]]:
     """Append so many rows; the milliseconds of CPU that one takes after some, more, and all."""
     indices, opening_times, row_count = itertools.count(), [], 0
     with Store(folder) as store, closing(Journal(folder)) as journal:
@@ -71,7 +71,7 @@ def filled(folder: Path, rows: int) -> list[tuple[int, float]]:
 
         for count in sorted({min(100, rows), min(10_000, rows), rows}):
             append(max(1, count - row_count))
-            each = statistics.median(append(_IN_A_BLOCK) for _ in range(_BLOCKS))
+            each = Median(append(_IN_A_BLOCK) for _ in range(_BLOCKS))
             opening_times.append((count, each))
             row_count = count + _BLOCKS * _IN_A_BLOCK
     return opening_times

@@ -19,10 +19,10 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from benchmarks.rival_drivers import DOUBLE
+from benchmarks.rounds import Median
 from benchmarks.sandbox import HELLO, ROOT, machine
 
 DRIVERS = Path(__file__).with_name("rival_drivers.py")
@@ -128,7 +128,7 @@ def in_turns(
         runner.close()
     return {
         what: {
-            name: [median(column) for column in zip(*figures[what, name], strict=True)]
+            name: [Median(column) for column in zip(*figures[what, name], strict=True)]
             for name in runners
         }
         for what in lines

@@ -28,6 +28,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from benchmarks.rounds import Median
 from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.workers import pool as workers
@@ -142,7 +143,7 @@ def medians(calls: Mapping[str, Call], rounds: int) -> dict[str, float]:
         for name, call in calls.items():
             call()
             times[name].append(call())
-    return {name: statistics.median(seconds) for name, seconds in times.items()}
+    return {name: Median(seconds) for name, seconds in times.items()}
 
 
 # --- the rows ------------------------------------------------------------------------------------

@@ -60,8 +60,9 @@ from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.types import Sample
 from infinite_rl.verification.aids import Aids
 from infinite_rl.verification.cross_tests import same_function
+from infinite_rl.verification.distances import FAR, NEAR
 from infinite_rl.verification.forms import Form, form_of
-from infinite_rl.verification.proposals import FAR, NEAR, Proposals
+from infinite_rl.verification.proposals import Proposals
 from infinite_rl.verification.strengthen import SearchLimits, Strengthened, strengthen
 from infinite_rl.verification.trials import Trials
 

@@ -18,6 +18,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Literal
 
+from benchmarks.rounds import Median
 from benchmarks.sandbox import processor
 
 Better = Literal["less", "more", ""]
@@ -26,7 +27,7 @@ PACKAGES = (
     *("wasmtime", "mpmath", "sympy", "numpy", "google-genai", "math-verify"),
     *("torch", "transformers", "trl"),
 )
-HEAD = "| what | unit | ours | peer | ratio | details |\n|---|---|---:|---:|---:|---|"
+HEAD = "| what | unit | ours | peer | ratio | script |\n|---|---|---:|---:|---:|---|"
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,16 @@ class Line:
             peer = f"{shown(self.peer)} ({self.peer_name})"
         ratio = "" if self.ratio is None else shown(self.ratio)
         cells = (self.what, self.unit, shown(self.ours), peer.strip(), ratio)
-        script = f"`python -m benchmarks.{self.script}`"
-        return "| " + " | ".join(cell.replace("|", r"\|") for cell in (*cells, script)) + " |"
+        return "| " + " | ".join(cell.replace("|", r"\|") for cell in (*cells, self.script)) + " |"
 
 
 def shown(value: float | str) -> str:
-    """A figure with three digits, or all that stand before its point; counts whole."""
+    """A figure with three digits, or all that stand before its point; counts whole.
+
+    The lowest and the highest of several rounds are in brackets.
+    """
+    if isinstance(value, Median) and value.low < value.high:
+        return f"{shown(float(value))} [{shown(value.low)}, {shown(value.high)}]"
     if isinstance(value, str):
         return value
     if isinstance(value, int) or abs(value) >= 100:
@@ -128,19 +133,16 @@ def page(parts: Sequence[Part], command: str, quick: bool) -> str:
     return "\n".join(
         [
             "# Benchmarks\n",
-            f"`{command}` measured this; each line's own command gives the details. Ours and its "
-            "peer took turns in one run, and the medians of several rounds are shown. A ratio "
-            "says how many times better ours is: below 1, the peer is.\n",
+            f"`{command}` measured this. Ours and its peer took turns in one run. A figure is the "
+            "median of several rounds; the lowest and the highest round are in brackets. The ratio "
+            "says how many times better ours is: below 1, the peer is better. "
+            "`python -m benchmarks.SCRIPT` prints the details of a line, and "
+            "`python -m benchmarks --help` lists all benchmarks; those that take longer, or look "
+            "for faults, have a page in `docs/results/`.\n",
             *(["**Quick**: smaller sizes and fewer rounds, so rough figures.\n"] if quick else []),
             *(f"- {name}: {value}" for name, value in machine()),
             "",
             *map(str, parts),
-            "## All benchmarks\n",
-            "Those that take longer, or find faults where these find figures, print into "
-            "`docs/results/`.\n",
-            "| command | what it tells |\n|---|---|",
-            *(f"| `python -m benchmarks.{name}` | {about} |" for name, about in scripts()),
-            "",
         ]
     )
 

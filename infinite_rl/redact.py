@@ -1,4 +1,4 @@
-"""Removes keys and passwords from what runs and jobs write."""
+"""What runs and jobs write: without keys and passwords, without what a terminal would obey."""
 
 import os
 import re
@@ -45,6 +45,17 @@ def redact(value: Any, name: str = "") -> Any:
 def without_key(text: str, key: str) -> str:
     """Return the text with "[key]" for each occurrence of a key of at least 8 characters."""
     return text.replace(key, "[key]") if len(key) >= _SHORTEST else text
+
+
+def printable(text: str) -> str:
+    """Return a text with U+FFFD for control characters, but for line ends and tabs."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+
+
+def one_line(text: str, most: int) -> str:
+    """Return a text as one line of at most `most` characters, without control characters."""
+    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
 def _arguments(values: Iterable[Any]) -> Iterable[Any]:

@@ -190,11 +190,8 @@ class RewardFunctionScore:
 SlotRole = Literal[
     "", "ideas", "screen", "check", "concepts", "derive", "solve", "tests", "rate", "judge",
 ]  # fmt: skip
-_SLOT = re.compile(
-    r"(.+)/(\d+)/(\d+)/(\d+)"
-    r"(?:/(ideas|screen|check|concepts|derive|solve|tests|rate|judge)(\d+))?",
-    re.ASCII | re.DOTALL,
-)
+_ROLES = "|".join(filter(None, get_args(SlotRole)))
+_SLOT = re.compile(rf"(.+)/(\d+)/(\d+)/(\d+)(?:/({_ROLES})(\d+))?", re.ASCII | re.DOTALL)
 
 
 @dataclass(frozen=True)

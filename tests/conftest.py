@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from commands import NO_KEY, Here
+from core_tier import CORE
 from hypothesis import settings
 
 from infinite_rl import cli
@@ -28,29 +29,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Verdicts wait for optimised code, so that nothing is compiled beside the tests.
 os.environ.setdefault("INFINITE_RL_COMPILER", "optimising")
 
-# Files that `-m core` leaves out, not even importing them: models, servers, processes, long tables.
-_NOT_CORE = """
-evaluation evaluation_harness evaluation_local evaluation_vllm evaluation_watch container
-launch_aws storage storage_folders interruptible long_jobs workers async_controller async_engines
-checkpoint plots pretrained prompt_queue train_cli training_demo training_generations
-training_local training_mixed training_publishing training_sampling training_trl
-training_trl_loss training_vllm trl_step math_algebra
-hostile_answers parser_properties tokens export models backoff gemini shards json procedural
-procedural_fuzz sandbox_docs javascript_guest doctor benchmark_table
-"""
-_NOT_CORE_FILES = {f"test_{name}.py" for name in _NOT_CORE.split()}
-
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    left_out = collection_path.name in _NOT_CORE_FILES and config.option.markexpr == "core"
-    return True if left_out else None
+    if config.option.markexpr != "core" or collection_path.suffix != ".py":
+        return None
+    files = {entry.partition("::")[0] for entry in CORE}
+    return None if "/".join(collection_path.parts[-2:]) in files else True
 
 
 @pytest.hookimpl(tryfirst=True)  # before the expression after -m is looked at
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        tiers = {mark.name for mark in item.iter_markers()} & {"slow", "soak"}
-        if not tiers and item.path.name not in _NOT_CORE_FILES:
+        file = "/".join(item.path.parts[-2:])
+        test = item.name.partition("[")[0]
+        is_quick = not {mark.name for mark in item.iter_markers()} & {"slow", "soak"}
+        if is_quick and {file, f"{file}::{test}"} & CORE:
             item.add_marker("core")
 
 

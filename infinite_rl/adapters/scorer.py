@@ -10,7 +10,7 @@ from inspect import signature
 from typing import Any
 
 from ..errors import UsageError, look_up
-from ..reward_functions import get_reward_functions
+from ..reward_functions import REWARDS, get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
 from ..types import RewardFunctionScore, Sample
 
@@ -51,7 +51,8 @@ class Scorer:
             "extra": extra,
         }
         self._others: dict[str, Scorer] = {}
-        self._rewards = get_reward_functions(timeout, extra)
+        self._rewards = get_reward_functions(timeout, extra, only=())
+        self._by_name = {**REWARDS, **self._rewards}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the settings: another process makes its own sandboxes."""
@@ -93,10 +94,12 @@ class Scorer:
         pairs = list(pairs)
         by_type: dict[str, list[int]] = {}
         for index, (sample, _) in enumerate(pairs):
-            look_up("reward", sample.type, self._rewards)
+            look_up("reward", sample.type, self._by_name)
             by_type.setdefault(sample.type, []).append(index)
         scores: dict[int, RewardFunctionScore] = {}
         for name, indices in by_type.items():
+            if name not in self._rewards:  # loaded for the first row that needs it
+                self._rewards |= get_reward_functions(self._settings["timeout"], only=(name,))
             judged = self._rewards[name].score_many(pairs[index] for index in indices)
             scores.update(zip(indices, judged, strict=True))
         return [scores[index] for index in range(len(pairs))]

@@ -48,11 +48,7 @@ class Tool:
         """Return the tool as requests to models describe it, in JSON Schema."""
         properties = {self.argument: {"type": "string", "description": self.meaning}}
         parameters = {"type": "object", "properties": properties, "required": [self.argument]}
-        function = {
-            "name": self.name,
-            "description": self.description,
-            "parameters": parameters,
-        }
+        function = {"name": self.name, "description": self.description, "parameters": parameters}
         return {"type": "function", "function": function}
 
     def document(self, function: Callable[..., Any], argument_type: Any = str) -> None:

@@ -6,9 +6,13 @@
     process.py   starts that process, asks it, and kills it with all that it started
     claims.py    the documented behavior of a target, which rules out some probes
     targets.py   the kinds of rewards, and whether a witness shows its finding
-    surfaces.py  the forms of answers that a reward accepts, learned from controls
+    surfaces.py  the forms of answers that a reward may accept
     probes/      completions and calls whose verdict is certain
-    audit.py     learns, probes, minimizes and counts
+    probe_run.py probes run on one target: what was tried, and what failed
+    learning.py  the forms in which a right answer is paid, and what wrong ones earn
+    probing.py   the probes of each row, as far as the claims allow them
+    confirming.py  calls again what failed, and makes its witness smaller
+    audit.py     one audit: learn, probe, confirm, count
     findings.py  findings, their severity and cost, and rates with intervals
     pages.py     the report as text, JSON, SARIF and HTML
     ours.py      this package's reward as a plain function: the drop-in
@@ -18,8 +22,9 @@
 A probe is used only if the gold decides its verdict: to accuse a sound reward is the worst error.
 """
 
-from .audit import Limits, audit, replay
+from .audit import audit, replay
 from .findings import Finding, Report
+from .probe_run import Limits
 from .rows import AuditRow, audit_rows
 from .targets import Settings, Target, Witness, own_rows
 

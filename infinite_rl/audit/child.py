@@ -109,7 +109,6 @@ def _plain(fn: Any, rows: list[Any], completions: list[str], _chat: bool) -> lis
 
 
 def _trl(fn: Any, rows: list[Any], completions: list[str], chat: bool) -> list[Any]:
-
     names = {name for row in rows for name in row["columns"]}
     values: dict[str, Any]
     values = {name: [row["columns"].get(name) for row in rows] for name in names}
@@ -170,28 +169,20 @@ def _rubric(fn: Any, rows: list[Any], completions: list[str], chat: bool) -> lis
     results = []
     for text, row in zip(completions, rows, strict=True):
         columns = row["columns"]
-        completion = _message(text, chat)
         values = {
             "prompt": _prompt(row, chat),
-            "completion": completion,
+            "completion": _message(text, chat),
             "answer": row["answer"],
             "info": columns.get("info", dict(columns)),
-            "task": columns.get("task", "default"),
-            "parser": getattr(rubric, "parser", None),
-            "state": {
-                "prompt": _prompt(row, chat),
-                "completion": completion,
-                "answer": row["answer"],
-                "info": columns.get("info", dict(columns)),
-                "turn": 1,
-            },
         }
+        values["state"] = {**values, "turn": 1}
+        values["task"] = columns.get("task", "default")
+        values["parser"] = getattr(rubric, "parser", None)
         parts = [_awaited(each(**_accepted(each, values))) for each in funcs]
-        results.append(
-            parts[0]
-            if len(parts) == 1 and weights == [1.0]
-            else sum(w * float(p) for w, p in zip(weights, parts, strict=True))
-        )
+        if len(parts) == 1 and weights == [1.0]:
+            results += parts
+        else:
+            results.append(sum(w * float(p) for w, p in zip(weights, parts, strict=True)))
     return results
 
 
@@ -214,14 +205,9 @@ def _lighteval(fn: Any, rows: list[Any], completions: list[str], _chat: bool) ->
             get_golds=lambda gold=gold: [gold],
         )
         response = types.SimpleNamespace(text=[text], final_text=[text], text_post_processed=[text])
-        values = {
-            "golds": [gold],
-            "references": [gold],
-            "predictions": [text],
-            "formatted_doc": doc,
-            "doc": doc,
-            "model_response": response,
-        }
+        values: dict[str, Any]
+        values = {"golds": [gold], "references": [gold], "predictions": [text]}
+        values |= {"formatted_doc": doc, "doc": doc, "model_response": response}
         results.append(compute(**_accepted(compute, values)))
     return results
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..layout import fenced, tagged
+from ..parsing.syntax import UNREADABLE, syntax_tree
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
 
@@ -90,8 +91,8 @@ def _cases_of(part: Mapping[str, Any]) -> Iterator[tuple[str, Case]]:
 def parsed(text: str) -> ast.Module | None:
     """A text as a module of Python; None if it is none."""
     try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return syntax_tree(text)
+    except UNREADABLE:
         return None
 
 
@@ -107,7 +108,7 @@ def _asserted(text: str) -> Iterator[tuple[str, Case]]:
         try:
             args = tuple(ast.literal_eval(arg) for arg in test.left.args)
             yield test.left.func.id, Case(args, ast.literal_eval(test.comparators[0]))
-        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        except (*UNREADABLE, TypeError):
             continue
 
 
@@ -172,11 +173,9 @@ def is_program(code: str) -> bool:
 def is_script(columns: Mapping[str, Any]) -> bool:
     """Whether the tests feed a standard input and compare the output."""
     name, some = cases(columns)
-    return bool(some) and not name and all(_is_printed(case) for case in some)
-
-
-def _is_printed(case: Case) -> bool:
-    return len(case.args) == 1 and isinstance(case.args[0], str) and isinstance(case.expected, str)
+    texts = [(*case.args, case.expected) for case in some]
+    is_printed = all(len(each) == 2 and all(isinstance(t, str) for t in each) for each in texts)
+    return bool(some) and not name and is_printed
 
 
 def references(columns: Mapping[str, Any], name: str) -> list[dict[str, Any]]:

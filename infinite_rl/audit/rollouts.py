@@ -21,6 +21,7 @@ from ..adapters.scorer import text_of
 
 _MARKS = re.compile(r"\\boxed|<answer>|####|final answer", re.I)
 _MANY_MARKS = 4  # stated answers in one rollout
+_WINDOW, _PAID = 1024, 0.5  # rollouts that are kept, and the least reward of a paid one
 _SAME = 4  # different prompts for which one text is paid
 _SHORT = 0.25  # of the median length of earlier paid rollouts
 _LEAST = 32  # rollouts, before anything is reported
@@ -45,24 +46,17 @@ class Suspicion(NamedTuple):
 
 
 class RolloutMonitor:
-    """Keeps the last `window` rollouts; a rollout is paid from `threshold` on.
+    """Keeps the last 1,024 rollouts; a rollout is paid from a reward of 0.5 on.
 
     `strict` is a stricter reward, f(completion, answer): 16 paid rollouts of each report are judged
-    by it, drawn by `seed`. It is called in the trainer's process: pass one that you trust, such as
+    by it. It is called in the trainer's process: pass one that you trust, such as
     `infinite_rl.audit.ours.compute_reward`.
     """
 
-    def __init__(
-        self,
-        strict: Callable[[str, Any], float | None] | None = None,
-        *,
-        window: int = 1024,
-        threshold: float = 0.5,
-        seed: int = 0,
-    ) -> None:
-        self.strict, self.threshold = strict, threshold
-        self._rollouts: deque[Rollout] = deque(maxlen=window)
-        self._chance = random.Random(seed)
+    def __init__(self, strict: Callable[[str, Any], float | None] | None = None) -> None:
+        self.strict = strict
+        self._rollouts: deque[Rollout] = deque(maxlen=_WINDOW)
+        self._chance = random.Random(0)
         self._length: float | None = None  # the median of the first paid rollouts
 
     def add(self, rollouts: Sequence[Rollout]) -> None:
@@ -105,7 +99,7 @@ class RolloutMonitor:
         return {**shares, "audit/rising": float(self.is_rising())}
 
     def _paid(self) -> list[Rollout]:
-        return [each for each in self._rollouts if each.reward >= self.threshold]
+        return [each for each in self._rollouts if each.reward >= _PAID]
 
     def _disagreements(self, paid: Sequence[Rollout]) -> list[Suspicion]:
         """Paid rollouts that the strict reward refuses."""

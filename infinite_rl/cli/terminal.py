@@ -20,6 +20,9 @@ from numbers import Integral, Real
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
+from ..redact import one_line as bounded_line
+from ..redact import printable, without_key
+
 if TYPE_CHECKING:
     from rich.text import Text
 
@@ -31,17 +34,15 @@ LINE_EVERY_S = 5.0  # where no live picture can be drawn
 def plain(text: str) -> str:
     """Text that may come from a server, without API keys and without what a terminal would obey."""
     from ..providers import KEY_VARIABLES
-    from ..redact import without_key
 
     for name in KEY_VARIABLES:
         text = without_key(text, os.environ.get(name, "").strip())
-    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+    return printable(text)
 
 
 def one_line(text: str, most: int = 240) -> str:
     """Text as `plain`, in one line of at most so many characters."""
-    line = " ".join(plain(text).split())
-    return line if len(line) <= most else f"{line[: most - 3]}..."
+    return bounded_line(plain(text), most)
 
 
 class Emit:

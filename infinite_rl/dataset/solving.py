@@ -21,7 +21,7 @@ from ..errors import NoCompletion, check_range, look_up
 from ..files.atomic import locked
 from ..inference.budget import Budget, Estimate, Spending, estimate_calls
 from ..inference.clients import ModelClients, RequestPolicy
-from ..inference.journal import Call, Journal, slot_seed
+from ..inference.journal import Call, Journal, free_slots, slot_seed
 from ..layout import tagged
 from ..providers import resolve_provider
 from ..providers.backoff import RetryPolicy
@@ -268,10 +268,7 @@ class _Solver:
             digest = hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
             again = seen[sample.prompt]  # earlier rows with this prompt
             seen[sample.prompt] += 1
-            slots = (
-                Slot(digest, again, role="solve", number=number) for number in itertools.count(1)
-            )
-            free = (slot for slot in slots if str(slot) not in lost)
+            free = free_slots(Slot(digest, again, role="solve", number=1), lost)
             calls = [
                 Call(slot, sample.type, system, sample.prompt, slot_seed(config.seed, slot))
                 for slot in itertools.islice(free, config.attempts if config.asks(sample) else 0)

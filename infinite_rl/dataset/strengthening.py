@@ -20,7 +20,7 @@ from ..reward_functions import get_reward_functions
 from ..reward_functions.coding import CodingRewardFunction
 from ..types import Sample
 from ..verification.aids import Aids, aids_request
-from ..verification.proposals import REACHES
+from ..verification.distances import REACHES
 from ..verification.strengthen import SearchLimits, Strengthened, strengthen
 from ..workers.pool import Lost, beside_results, default_count, in_workers
 from . import rows

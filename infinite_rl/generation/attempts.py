@@ -17,7 +17,7 @@ from ..certificates import Solver
 from ..errors import NoCompletion, UsageError, shown
 from ..estimators import wilson
 from ..inference.clients import DERIVER, JUDGE, LEARNER, SOLVER, WRITER
-from ..inference.journal import BatchNotReady, Call, Journal, Source
+from ..inference.journal import BatchNotReady, Call, Journal, Source, free_slots
 from ..parsing.sections import ExampleParser
 from ..providers.models import cut_off_advice
 from ..reward_functions.coding.reference import Calls, Cases, Tests, read_reference
@@ -393,9 +393,8 @@ class AttemptRunner:
         return _certified(outcome, {}, "contaminated", fault)
 
     def _slots(self, attempt: Attempt, role: SlotRole) -> Iterator[Slot]:
-        """Yield the slots of an attempt's further calls. A lost call may have been billed."""
-        slots = (replace(attempt.slot, role=role, number=n) for n in itertools.count(1))
-        return (slot for slot in slots if str(slot) not in self.journal.lost)
+        """Yield the slots of an attempt's further calls."""
+        return free_slots(replace(attempt.slot, role=role, number=1), self.journal.lost)
 
     def _solutions(
         self, outcome: Outcome, slots: Sequence[Slot], role: str

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..errors import NoCompletion
-from ..inference.journal import Journal, slot_seed
+from ..inference.journal import Journal, free_slots, slot_seed
 from ..parsing.sections import ExampleParser
 from ..prompts import TOPIC, harder_request, rectify_request, stated, task_request
 from ..space import Cell
@@ -225,9 +225,7 @@ class Planner:
             return False
         self._widenings_left[family] -= 1
         self._widening.add(family)
-        slot = Slot(family, self._widenings_left[family], role="concepts", number=1)
-        while str(slot) in self._journal.lost:
-            slot = replace(slot, number=slot.number + 1)
+        slot = self._free(Slot(family, self._widenings_left[family], role="concepts", number=1))
         self.waiting.append(
             IdeaCall(slot, self._plan.tasks[family][0], {}, CONCEPTS_SYSTEM,
                      concepts_request(existing), slot_seed(self._seed, slot))
@@ -299,9 +297,7 @@ class Planner:
         return None
 
     def _idea_call(self, family: str, block: _Block, indices: Sequence[int]) -> IdeaCall:
-        slot = Slot(family, block.first, block.rounds, role="ideas", number=1)
-        while str(slot) in self._journal.lost:
-            slot = replace(slot, number=slot.number + 1)
+        slot = self._free(Slot(family, block.first, block.rounds, role="ideas", number=1))
         block.rounds += 1
         self._expected[family] += len(indices)
         samples = {index: self._samples[family, index] for index in indices}
@@ -338,13 +334,10 @@ class Planner:
                     for each in (self._gate.near_ideas(idea) if self._gate else ())]  # fmt: skip
         if role == "check":
             existing += self._shown(ideas.call.slot.family, ideas.call.samples.values())
-        slot = replace(ideas.call.slot, role=role, number=1)
-        while str(slot) in self._journal.lost:
-            slot = replace(slot, number=slot.number + 1)
-        requested = (
-            ideas.call.samples
-        )  # a recorded list may be for others, too, that are rows by now
-        cells = {index: ideas.cells.get(index, cell) for index, cell in requested.items()}
+        slot = self._free(replace(ideas.call.slot, role=role, number=1))
+        # A recorded list may be for others, too, that are rows by now.
+        samples = ideas.call.samples
+        cells = {index: ideas.cells.get(index, cell) for index, cell in samples.items()}
         return IdeaCall(
             slot, ideas.call.task, cells, SCREEN_SYSTEM,
             screen_request(ideas.ideas, list(dict.fromkeys(existing))), slot_seed(self._seed, slot),
@@ -372,9 +365,7 @@ class Planner:
         """Return the attempt after a rejected one: a repair, a harder task, another task, none."""
         slot, reason = outcome.attempt.slot, outcome.reason
         text = self._text(outcome) if reason in self._repairable or reason == "too easy" else ""
-        repair = replace(slot, repair=slot.repair + 1)
-        while str(repair) in self._journal.lost:
-            repair = replace(repair, repair=repair.repair + 1)
+        repair = self._free(replace(slot, repair=slot.repair + 1), "repair")
         if text and reason in self._repairable and repair.repair <= MAX_REPAIRS:
             request = rectify_request(outcome.score, text)
             return self._attempt(sample, repair, request, outcome.attempt.labels)
@@ -385,7 +376,7 @@ class Planner:
                 return None
         if text and reason == "too easy" and sample.harder < MAX_HARDER:
             sample.harder += 1
-            harder = self._next_slot(slot.draft + 1, slot)
+            harder = self._free(Slot(slot.family, slot.index, slot.draft + 1), "draft")
             labels = self._journal.labels(harder) or self._labels_of_harder(sample, outcome, text)
             return self._attempt(sample, harder, harder_request(text), labels)
         sample.harder = 0
@@ -404,7 +395,7 @@ class Planner:
 
     def _draft(self, sample: _Sample, number: int) -> Attempt | None:
         """Return the attempt at a new task; None if the sample has no idea left for it."""
-        slot = self._next_slot(number, sample.slot)
+        slot = self._free(Slot(sample.slot.family, sample.slot.index, number), "draft")
         sample.slot = replace(slot, draft=slot.draft)
         if stored := self._journal.labels(slot):  # as it was asked for
             idea = stored.get("idea", "")
@@ -439,12 +430,8 @@ class Planner:
             labels = {"family": sample.task.name, **labels}
         return Attempt(slot, sample.task, request, slot_seed(self._seed, slot), labels)
 
-    def _next_slot(self, draft: int, slot: Slot) -> Slot:
-        """Return the slot of a draft, or of the next one that is not lost."""
-        slot = Slot(slot.family, slot.index, draft)
-        while str(slot) in self._journal.lost:
-            slot = replace(slot, draft=slot.draft + 1)
-        return slot
+    def _free(self, slot: Slot, by: str = "number") -> Slot:
+        return next(free_slots(slot, self._journal.lost, by))
 
     def _new_idea(self, sample: _Sample) -> str:
         """Return the first of a sample's ideas that repeats none that was written out."""

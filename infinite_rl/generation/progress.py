@@ -20,7 +20,7 @@ from ..inference.budget import Estimate, Spending
 from ..inference.clients import RequestPolicy, class_names
 from ..manifest import environment_info, judging_timeout, read_manifest, write_manifest
 from ..providers import PROVIDERS
-from ..redact import redact
+from ..redact import one_line, redact
 
 LOG = "run.log"
 _MAX_BYTES = 4 * 2**20  # of one log file; one earlier file is kept beside it
@@ -156,7 +156,7 @@ class RunLog(RotatingFileHandler):
     def write(self, kind: str, text: str) -> None:
         """Append a line: the time in UTC, a word for its kind, and a text without secrets."""
         now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        line = f"{now} {kind} {_plain(str(redact(text[:_MAX_READ])))}"
+        line = f"{now} {kind} {one_line(str(redact(text[:_MAX_READ])), _MAX_CHARS)}"
         if not self._failed:
             self.handle(logging.makeLogRecord({"msg": line}))
 
@@ -175,12 +175,6 @@ class RunLog(RotatingFileHandler):
         logger.warning(
             "cannot write %s: %s; the run continues without its log", self.baseFilename, reason
         )
-
-
-def _plain(text: str) -> str:
-    """Return the text as one line without control characters."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= _MAX_CHARS else f"{line[: _MAX_CHARS - 3]}..."
 
 
 # --- run.json ------------------------------------------------------------------------------------

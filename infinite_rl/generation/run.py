@@ -28,6 +28,7 @@ from ..manifest import MANIFEST
 from ..providers import resolve_provider
 from ..providers.models import check_available, nearest_thinking, thinking_request, warnings_of
 from ..reward_functions import get_reward_functions
+from ..reward_functions.reward_function import RewardFunction
 from ..store import DATASET, FAILED, JOURNAL, Store
 from ..types import Attempt, Outcome
 from ..verification import AUTHOR
@@ -69,63 +70,24 @@ def generate(options: GenerateOptions) -> Progress:
         options.limits, options.num_threads, options.retry, stop,
         partial(log.write, "retry"),
     )  # fmt: skip
-    kinds = procedural_kinds(options.level, options.families, plan)
     queue = BatchQueue() if options.batch else None
-    others = {role: model for role, model in
-              ((LEARNER, options.solver), (JUDGE, options.judge),
-               (DERIVER, options.deriver)) if model}  # fmt: skip
-    clients = ModelClients.of(
-        options.provider, str(options.model_name), options.verify_model, options.price,
-        {**options.request_settings(), "base_url": options.base_url, **kinds}, policy,
-        others=others, structured=options.structured, defer=None if queue is None else queue.add,
-        dry_run=options.dry_run,
-    )  # fmt: skip
-    solutions = options.verify or 0
-    solver = clients.solver.model if solutions else ""
+    clients = _clients(options, plan, policy, queue)
+    solver = clients.solver.model if options.verify else ""
     settings = options.settings(plan, clients.writer.name, clients.writer.model, solver)
     gate = Novelty() if options.novelty else None
     with _opened(options, settings, gate) as (store, journal, manifest):
-        room = _thinking_room(options, clients, journal)
-        prices = [clients.writer.price, *[clients.solver.price] * solutions]
-        others_prices = {role: clients.sources[role].price for role in others}
-        if options.strengthen == AUTHOR:
-            others_prices[_AIDS] = clients.solver.price
-        longest, batch = options.max_output_tokens, options.batch
-        budget = Budget(
-            options.max_cost,
-            [*prices, *(price for role, price in others_prices.items()
-                        for _ in range(_MOST_CALLS[role]))],
-            journal.spending, plan.prompt_chars, longest,
-            () if queue is None else queue, room, batch=batch,
-        )  # fmt: skip
         progress = Progress(plan.targets, {family: store.counts[family] for family in plan.tasks})
         progress.lost, progress.spending = len(journal.lost), journal.spending
-        missing = {family: progress.missing(family) for family in plan.targets}
-        progress.estimate = Estimate(missing)
-        if not is_offline(options.provider):
-            progress.estimate = estimate(
-                missing, prices, plan.prompt_chars, room, longest, batch=batch,
-                present=progress.rows, spent=progress.spending,
-                more=[(_MEAN_CALLS[role], price) for role, price in others_prices.items()]
-                + ([(3 / BLOCK, prices[0])] if options.ideas else []),
-            )  # fmt: skip
+        budget = _budget(options, plan, clients, journal, queue, progress)
         if not progress.complete:
             budget.check()
             warning = budget.crowded(min(options.num_threads, policy.most, progress.left))
-            if warning and options.shard is None and not batch:
+            if warning and options.shard is None and queue is None:
                 logger.warning("%s", warning)
         if options.dry_run:
             return progress
-        added = (options.extra_tasks or {}).values()
-        for family, tasks in plan.tasks.items():
-            for task in tasks if missing[family] else ():
-                rewards[task.reward].prepare(task.language)  # raises before any payment
-                if task in added:
-                    check_examples(task, rewards[task.reward])
-        for task in added if options.shard is None else ():
-            if not plan.weights[task.family]:
-                logger.warning("the task type %s has no share in task_dist", task.name)
-        if journal.under_way and not batch:
+        _prepare(options, plan, rewards, progress)
+        if journal.under_way and queue is None:
             raise UsageError(
                 "a batch is in progress: resume it by "
                 f"`infinite-rl generate --out_dir {options.out_dir} --resume`"
@@ -135,13 +97,13 @@ def generate(options: GenerateOptions) -> Progress:
         planner = Planner(
             plan, store, journal, topics=options.topics, seed=options.seed,
             threads=options.num_samples if options.batch else options.num_threads,
-            repairable=REPAIRABLE if solutions else FORM, ideas=bool(options.ideas), gate=gate,
+            repairable=REPAIRABLE if options.verify else FORM, ideas=bool(options.ideas), gate=gate,
             seeds=Seeds.read(options.seeds, options.operators) if options.seeds else None,
             levels=levels, widen=options.widen,
         )  # fmt: skip
         runner = AttemptRunner(
             journal, clients.sources, rewards, partial(slot_seed, options.seed), store.repeats,
-            solutions, options.min_agreement, band, levels,
+            options.verify or 0, options.min_agreement, band, levels,
             Rubric.read(options.rubric) if options.judge else None,
             _benchmarks(options.benchmarks), gate.suspects if gate else None,
             str(options.strengthen),
@@ -180,6 +142,70 @@ def first_requests(options: GenerateOptions) -> list[Attempt]:
         wanted = [family for family, target in plan.targets.items() for _ in range(target)]
         jobs = [planner.next(family, plan.targets[family]) for family in wanted]
     return [job for job in jobs if isinstance(job, Attempt)]
+
+
+def _clients(
+    options: GenerateOptions, plan: Plan, policy: RequestPolicy, queue: BatchQueue | None
+) -> ModelClients:
+    """Return the clients of all models of a run. Raises UsageError, ProviderRefused."""
+    kinds = procedural_kinds(options.level, options.families, plan)
+    others = {LEARNER: options.solver, JUDGE: options.judge, DERIVER: options.deriver}
+    return ModelClients.of(
+        options.provider, str(options.model_name), options.verify_model, options.price,
+        {**options.request_settings(), "base_url": options.base_url, **kinds}, policy,
+        others={role: model for role, model in others.items() if model},
+        structured=options.structured, defer=None if queue is None else queue.add,
+        dry_run=options.dry_run,
+    )  # fmt: skip
+
+
+def _budget(
+    options: GenerateOptions,
+    plan: Plan,
+    clients: ModelClients,
+    journal: Journal,
+    queue: BatchQueue | None,
+    progress: Progress,
+) -> Budget:
+    """Return the budget of a run, and put in `progress` what the missing rows may cost."""
+    room = _thinking_room(options, clients, journal)
+    prices = [clients.writer.price, *[clients.solver.price] * (options.verify or 0)]
+    others = {role: clients.sources[role].price for role in _MOST_CALLS if role in clients.sources}
+    if options.strengthen == AUTHOR:
+        others[_AIDS] = clients.solver.price
+    longest, batch = options.max_output_tokens, options.batch
+    missing = {family: progress.missing(family) for family in plan.targets}
+    progress.estimate = Estimate(missing)
+    if not is_offline(options.provider):
+        progress.estimate = estimate(
+            missing, prices, plan.prompt_chars, room, longest, batch=batch,
+            present=progress.rows, spent=progress.spending,
+            more=[(_MEAN_CALLS[role], price) for role, price in others.items()]
+            + ([(3 / BLOCK, prices[0])] if options.ideas else []),
+        )  # fmt: skip
+    most = [price for role, price in others.items() for _ in range(_MOST_CALLS[role])]
+    return Budget(
+        options.max_cost, [*prices, *most], journal.spending, plan.prompt_chars, longest,
+        () if queue is None else queue, room, batch=batch,
+    )  # fmt: skip
+
+
+def _prepare(
+    options: GenerateOptions,
+    plan: Plan,
+    rewards: Mapping[str, RewardFunction],
+    progress: Progress,
+) -> None:
+    """Load what the rewards of missing rows need, which raises before any payment."""
+    added = (options.extra_tasks or {}).values()
+    for family, tasks in plan.tasks.items():
+        for task in tasks if progress.missing(family) else ():
+            rewards[task.reward].prepare(task.language)
+            if task in added:
+                check_examples(task, rewards[task.reward])
+    for task in added if options.shard is None else ():
+        if not plan.weights[task.family]:
+            logger.warning("the task type %s has no share in task_dist", task.name)
 
 
 def _benchmarks(paths: Sequence[str | Path]) -> Benchmarks | None:

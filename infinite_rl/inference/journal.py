@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import itertools
 import json
 import os
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -68,6 +69,12 @@ def slot_seed(run_seed: int, slot: Slot) -> int:
     """Derive the seed of one call, in [0, 2**31), from the seed of the run and the slot."""
     digest = hashlib.sha256(f"{run_seed}/{slot}".encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1
+
+
+def free_slots(slot: Slot, lost: Collection[str], by: str = "number") -> Iterator[Slot]:
+    """Yield a slot and those after it, by one of its numbers; lost calls may have been billed."""
+    slots = (replace(slot, **{by: number}) for number in itertools.count(getattr(slot, by)))
+    return (each for each in slots if str(each) not in lost)
 
 
 class BatchNotReady(Exception):

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import InfiniteRLError, LaunchError, UsageError
+from ..redact import one_line
 from ..storage.aws_setup import RENEW, new_boto3_session, setup_problem
 from .config import SageMakerConfig
 from .permissions import explain
@@ -123,5 +124,4 @@ def account(config: SageMakerConfig) -> str:
 
 
 def _line(value: object) -> str:
-    text = " ".join(str(value).split())
-    return text if len(text) <= 600 else f"{text[:597]}..."
+    return one_line(str(value), 600)

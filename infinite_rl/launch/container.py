@@ -33,7 +33,7 @@ from ..config import flag_values, read_yaml
 from ..dataset.rows import read
 from ..errors import InfiniteRLError, StoreError, UsageError
 from ..evaluation.checkpoints import LINES, runs_at
-from ..redact import redact
+from ..redact import printable, redact
 from ..storage import Transfer, fetch
 from ..training.runs.config import TrainingConfig
 from . import ray_job
@@ -344,8 +344,7 @@ def _terminate(*_: object) -> None:
 
 def _plain(text: str) -> str:
     """A text without secrets and control characters."""
-    text = str(redact(text))
-    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+    return printable(str(redact(text)))
 
 
 class _PlainFormatter(logging.Formatter):

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from ..errors import StoreError, store_errors
-from ..redact import redact
+from ..redact import one_line, redact
 
 FILE = Path("docs") / "job_log.md"
 _COLUMNS = ("submitted (UTC)", "job", "config", "machines", "image", "source", "description")
@@ -56,10 +56,7 @@ def check_writable(folder: Path) -> None:
 
 def _escaped(text: str) -> str:
     """A text that a cell shows as it is: one line, no markup, no control characters."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    if len(line) > _MAX_LENGTH:
-        line = f"{line[: _MAX_LENGTH - 3]}..."
-    return _MARKUP.sub(r"\\\1", line)
+    return _MARKUP.sub(r"\\\1", one_line(text, _MAX_LENGTH))
 
 
 def _line(cells: Sequence[str]) -> str:

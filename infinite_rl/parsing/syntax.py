@@ -9,6 +9,7 @@ from typing import Literal, overload
 # CPython 3.11 counts the depth of the trees of all threads together: where a finalizer lets another
 # thread parse in between, both fail with SystemError.
 _ONE_AT_A_TIME = RLock()
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # what hostile source raises
 
 
 @overload
@@ -18,7 +19,7 @@ def syntax_tree(source: str, mode: Literal["eval"]) -> ast.Expression: ...
 def syntax_tree(source: str, mode: str = "exec") -> ast.AST:
     """Parse a program ("exec"), or an expression ("eval").
 
-    Raises SyntaxError, or ValueError, RecursionError or MemoryError for hostile source.
+    Raises one of `UNREADABLE`.
     """
     with _ONE_AT_A_TIME:
         return ast.parse(source, mode=mode)

@@ -32,6 +32,7 @@ class WordTables:
         text = Path(module_file).with_suffix(".txt").read_text(encoding="utf-8")
         self._rows: dict[str, list[str]] = {}
         self._flags: dict[str, int] = {}
+        self._patterns: dict[str, re.Pattern[str]] = {}
         for name, any_case, body in _TABLE.findall(text):
             rows = re.sub("\n {8,}", "", body).split("\n")
             self._rows[name] = [row.strip(" ") for row in rows if row.strip(" ")]
@@ -56,8 +57,10 @@ class WordTables:
         return {word: value for value, *words in rows for word in words}
 
     def pattern(self, name: str) -> re.Pattern[str]:
-        """The pattern that matches any row of a table."""
-        return re.compile(self.source(name), self._flags[name])
+        """The pattern that matches any row of a table, compiled when it is first needed."""
+        if name not in self._patterns:
+            self._patterns[name] = re.compile(self.source(name), self._flags[name])
+        return self._patterns[name]
 
     def source(self, name: str) -> str:
         """The rows of a table as alternatives, with the tables that they name inserted."""

@@ -87,8 +87,4 @@ def closed_form(draw: Draw, level: int) -> Names:
     return locals()
 
 
-KINDS: Kinds = {
-    3: (linear, iterated, closed_form),
-    4: (linear, iterated),
-    5: (linear, iterated),
-}
+KINDS: Kinds = {3: (linear, iterated, closed_form), 4: (linear, iterated), 5: (linear, iterated)}

@@ -5,16 +5,7 @@ from itertools import combinations
 from math import comb, factorial, lcm
 
 from .draw import Draw
-from .templates import (
-    PEOPLE,
-    Kinds,
-    Names,
-    in_brackets,
-    listing,
-    phrases,
-    polynomial,
-    signed_sum,
-)
+from .templates import PEOPLE, Kinds, Names, in_brackets, listing, phrases, polynomial, signed_sum
 
 
 def multiples(draw: Draw, level: int) -> Names:

@@ -84,8 +84,4 @@ def circle(draw: Draw, level: int) -> Names:
     return locals()
 
 
-KINDS: Kinds = {
-    3: (tiles, avoiding, circle),
-    4: (tiles, avoiding, circle),
-    5: (tiles, avoiding),
-}
+KINDS: Kinds = {3: (tiles, avoiding, circle), 4: (tiles, avoiding, circle), 5: (tiles, avoiding)}

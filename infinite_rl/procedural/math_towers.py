@@ -8,8 +8,6 @@ from .math_orders import power_steps
 from .math_totients import phi
 from .templates import Kinds, Names, listing
 
-ODD_PRIMES = (11, 13, 17, 19, 23, 29, 31, 37, 41, 43)
-
 
 def tower(draw: Draw, level: int) -> Names:
     a, b, c = draw.between(2, 30), draw.between(3, 20), draw.between(5, 60)

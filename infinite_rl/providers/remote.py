@@ -21,7 +21,7 @@ from ..errors import (
     check_if_set,
 )
 from ..layout import SECTIONS, render
-from ..redact import without_key
+from ..redact import one_line, without_key
 from ..types import Completion, Usage
 from .models import ThinkingRequest, check_available, cut_off_advice, thinking_request
 
@@ -234,8 +234,7 @@ class RemoteProvider:
 
     def _clean(self, text: str) -> str:
         """A server's message as one printable line of bounded length, without the key."""
-        line = "".join(c if c.isprintable() else " " for c in without_key(text, self._key))
-        return " ".join(line.split())[:_MESSAGE_CHARS]
+        return one_line(without_key(text, self._key), _MESSAGE_CHARS)
 
 
 def find_key(api_key: str | None, variables: Iterable[str]) -> tuple[str, str]:

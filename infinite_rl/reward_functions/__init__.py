@@ -27,7 +27,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import UsageError, reason_of
-from .reward_function import RewardFunction
+from .reward_function import RewardFunction, check_timeout
 
 __all__ = ["REWARDS", "RewardFunction", "get_reward_functions"]
 
@@ -110,6 +110,7 @@ def get_reward_functions(
     Raises:
         UsageError: a timeout that is not positive, or an `extra` that is no reward.
     """
+    check_timeout(timeout)
     rewards: dict[str, RewardFunction] = {
         name: new_reward(name, timeout, options or {})
         for name in REWARDS

@@ -13,7 +13,7 @@ from ..types import RewardFunctionScore
 from .math.bounds import Unparsed
 from .math.extract import Candidate, Source, after_marker, candidates, hashed, last_box
 from .math.reward import MathRewardFunction
-from .math.statements import stated_number
+from .math.sentences import claim
 from .reward_function import Expected
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Convention = Literal["any", Source]
 _RANKED: tuple[Source, ...] = ("tag", "hash", "box", "phrase")  # what "any" looks for
 _PERCENT = re.compile(r"(?:\\?%|(?<![a-z])per ?cent)[ \t\n.$]*\Z", re.IGNORECASE)
+_WORDS = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{2}")
+_RATE = re.compile(r" (?:an?|per|each|every) [a-z]+\Z")  # "$18 a day"
 _ORNAMENTS = "\ufe0f\u200d"  # in emoji
 _PERCENT_CHARS = 40  # at the end of an answer
 # A number directly after a marker, as in "The answer is $18"; not "based on 3 facts".
@@ -57,7 +59,7 @@ class Gsm8kRewardFunction(MathRewardFunction):
     """
 
     name = "gsm8k"
-    version = "8"
+    version = "9"
     options: frozenset[str] = frozenset()
 
     def __init__(
@@ -124,8 +126,9 @@ def _number(answer: str) -> str:
     while end and (answer[end - 1] in _ORNAMENTS or category(answer[end - 1]) in ("So", "Cc")):
         end -= 1
     answer = answer[:end].rstrip()
+    answer = (_WORDS.search(answer) and claim(answer)) or answer
     sign = _PERCENT.search(answer, max(0, len(answer) - _PERCENT_CHARS))
-    return stated_number(answer[: sign.start()].rstrip() if sign else answer)
+    return _RATE.sub("", answer[: sign.start()].rstrip() if sign else answer)
 
 
 def _elsewhere(stated: Candidate) -> list[str]:

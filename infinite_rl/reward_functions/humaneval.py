@@ -1,8 +1,6 @@
 """The humaneval reward: the prompt starts a function and the completion ends it."""
 
-import json
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 
 from .coding.programs import (
@@ -14,7 +12,7 @@ from .coding.programs import (
 )
 from .coding.reference import Reference, read_reference
 from .coding.reward import CodingRewardFunction
-from .reward_function import BadReference, Expected
+from .reward_function import BadReference, Expected, reference_object
 
 # The start of the first line of a function's body, unlike that of a sentence.
 _STATEMENT = re.compile(
@@ -74,12 +72,7 @@ def completed(prompt: str, code: str, name: str) -> str:
 
 def split_prompt(expected: object) -> tuple[str, dict[str, object]]:
     """Split a reference into its prompt and the rest. Raises `BadReference`."""
-    try:
-        value = json.loads(expected) if isinstance(expected, str) else expected
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, Mapping):
-        raise BadReference("it is not an object with tests, entry_point and prompt")
+    value = reference_object(expected, "the reference")
     rest = {key: item for key, item in value.items() if key != "prompt"}
     prompt = value.get("prompt", "")
     if not isinstance(prompt, str):

@@ -24,9 +24,17 @@ from typing import Any, TypeAlias
 
 from ..layout import ANSWER_TAG
 from ..parsing.markup import format_of, tag_matches
-from ..parsing.syntax import syntax_tree
+from ..parsing.syntax import UNREADABLE, syntax_tree
 from ..types import RewardFunctionScore, ScoreStatus
-from .reward_function import BadReference, Expected, RewardFunction, by_predicate, unscored
+from .reward_function import (
+    BadReference,
+    Expected,
+    RewardFunction,
+    by_predicate,
+    reference_object,
+    reference_text,
+    unscored,
+)
 
 Value: TypeAlias = "int | str | bool"
 Assignment: TypeAlias = Mapping[str, Value]
@@ -73,12 +81,7 @@ class LogicRewardFunction(RewardFunction):
         if callable(expected_output):
             return self.shaped(by_predicate(expected_output, form, content), text)
         try:
-            is_text = isinstance(expected_output, str)
-            source = str(expected_output) if is_text else json.dumps(expected_output)
-        except (TypeError, ValueError, RecursionError):
-            return unscored(form, "the puzzle is not JSON")
-        try:
-            puzzle = sound_puzzle(source)
+            puzzle = sound_puzzle(reference_text(expected_output, "the puzzle"))
         except BadReference as fault:
             return unscored(form, str(fault))
         values = read_assignment(content, puzzle)
@@ -122,11 +125,8 @@ def sound_puzzle(text: str) -> Puzzle:
 
 def read_puzzle(text: str) -> Puzzle:
     """Read a puzzle from JSON. Raises BadReference if it is none."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        raise BadReference("the puzzle is not JSON") from None
-    if not isinstance(value, dict) or set(value) != {"variables", "constraints"}:
+    value = reference_object(text, "the puzzle")
+    if set(value) != {"variables", "constraints"}:
         raise BadReference("a puzzle is an object of variables and constraints")
     domains, texts = value["variables"], value["constraints"]
     if not isinstance(domains, dict) or not 0 < len(domains) <= MAX_VARIABLES:
@@ -146,7 +146,7 @@ def read_puzzle(text: str) -> Puzzle:
             raise BadReference(f"a constraint is a text of at most {MAX_CHARS} characters")
         try:
             tree = syntax_tree(each.strip(), "eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        except UNREADABLE:
             raise BadReference(f"the constraint {each!r} is no expression") from None
         constraints[each] = _compiled(tree, domains, each)
         names[each] = frozenset(

@@ -17,7 +17,6 @@ import atexit
 import json
 import os
 import threading
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -27,7 +26,14 @@ from ..parsing.markup import format_of, tag_matches
 from ..parsing.word_tables import WordTables
 from ..types import RewardFunctionScore
 from ..workers.worker import NoWorkers, Worker, WorkerGone, message_of
-from .reward_function import BadReference, Expected, RewardFunction, by_predicate, unscored
+from .reward_function import (
+    BadReference,
+    Expected,
+    RewardFunction,
+    by_predicate,
+    reference_object,
+    unscored,
+)
 
 VERSION = "0.1.25"
 _TABLES = WordTables(__file__)
@@ -91,11 +97,8 @@ class ReasoningGymRewardFunction(RewardFunction):
 
 def read_task(expected: object) -> dict[str, Any]:
     """Return the task of a reference. Raises `BadReference` if there is none, or it is refused."""
-    try:
-        value = json.loads(expected) if isinstance(expected, str) else expected
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, Mapping) or value.keys() != {"task", "config", "entry"}:
+    value = reference_object(expected, "the reference")
+    if value.keys() != {"task", "config", "entry"}:
         raise BadReference("the reference is not an object with task, config and entry")
     if not isinstance(value["task"], str) or value["task"] in REFUSED:
         reason = REFUSED.get(value["task"]) if isinstance(value["task"], str) else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import UsageError, shown
@@ -40,8 +41,7 @@ class RewardFunction(ABC):
     def __init__(
         self, task_name: str = "", timeout: float = 5, *, shaping: Shaping | None = None
     ) -> None:
-        if not isinstance(timeout, int | float) or not timeout > 0:
-            raise UsageError(f"the timeout must be a positive number, not {timeout!r}")
+        check_timeout(timeout)
         self.task_name = task_name or self.name
         self.timeout = timeout
         self._signals: tuple[Signal, ...] = ()
@@ -125,6 +125,31 @@ class RewardFunction(ABC):
 
 class BadReference(ValueError):
     """The reference is at fault, not the model: nothing can be judged against it."""
+
+
+def reference_text(expected: object, what: str) -> str:
+    """Return a reference as JSON text. Raises `BadReference` if it has none; `what` names it."""
+    try:
+        return expected if isinstance(expected, str) else json.dumps(expected)
+    except (TypeError, ValueError, RecursionError):
+        raise BadReference(f"{what} is not JSON") from None
+
+
+def reference_object(expected: object, what: str) -> Mapping[str, Any]:
+    """Return a reference that is an object, or the JSON text of one. Raises `BadReference`."""
+    try:
+        value = json.loads(expected) if isinstance(expected, str) else expected
+    except (ValueError, RecursionError):
+        raise BadReference(f"{what} is not JSON") from None
+    if not isinstance(value, Mapping):
+        raise BadReference(f"{what} is not an object")
+    return value
+
+
+def check_timeout(timeout: object) -> None:
+    """Raise UsageError unless a timeout is a positive number of seconds."""
+    if not isinstance(timeout, int | float) or not timeout > 0:
+        raise UsageError(f"the timeout must be a positive number, not {timeout!r}")
 
 
 def unscored(format_score: float, reason: str, **details: str) -> RewardFunctionScore:

@@ -54,6 +54,28 @@ class RunClock:
         return time.monotonic_ns() - self._started_ns
 
 
+class Output:
+    """What a run or a turn prints, by file descriptor, cut at a number of characters."""
+
+    def __init__(self, most: int) -> None:
+        self._room, self.is_cut = most, False
+        self._pieces: dict[int, list[str]] = {1: [], 2: []}
+
+    def write(self, fd: int, text: str) -> None:
+        """Keep a text, as far as there is room."""
+        self._pieces.get(fd, self._pieces[2]).append(text[: self._room])
+        self.is_cut = self.is_cut or len(text) > self._room
+        self._room -= min(self._room, len(text))
+
+    def explain(self, reason: str) -> None:
+        """Add a line to the errors, whatever the room."""
+        self._pieces[2].append(f"{reason}\n")
+
+    def text(self, fd: int) -> str:
+        """Return what was printed to descriptor 1 or 2."""
+        return "".join(self._pieces[fd])
+
+
 def too_long(program: Program, limits: Limits) -> Execution | None:
     """Return the failed run of a program that is longer than its limit; it is not parsed.
 

@@ -21,7 +21,7 @@ from pkgutil import resolve_name
 from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from ..errors import UsageError, check_range
-from .runtimes import RUNTIMES, Limits, runtime_file, runtime_named
+from .runtimes import RUNTIMES, Limits, Output, runtime_file, runtime_named
 from .sql.values import Image
 
 TurnStatus: TypeAlias = Literal["ok", "error", "timeout", "memory", "ended"]
@@ -82,23 +82,9 @@ class TurnResult:
         return "\n".join(filter(None, parts)) or "(no output)"
 
 
-class TurnOutput:
-    """What the code of a turn prints, by file descriptor, cut at a number of characters."""
-
-    def __init__(self, most: int) -> None:
-        self._room, self._is_cut = most, False
-        self.pieces: dict[int, list[str]] = {1: [], 2: []}
-
-    def write(self, fd: int, text: str) -> None:
-        """Keep a text, as far as there is room."""
-        self.pieces.get(fd, self.pieces[2]).append(text[: self._room])
-        self._is_cut = self._is_cut or len(text) > self._room
-        self._room -= min(self._room, len(text))
-
-    def turn(self, status: TurnStatus, error: str = "", value: str = "") -> TurnResult:
-        """Return the result of the turn."""
-        out, err = ("".join(self.pieces[fd]) for fd in (1, 2))
-        return TurnResult(out, err, value, error, status, self._is_cut)
+def result_of(printed: Output, status: TurnStatus, error: str = "", value: str = "") -> TurnResult:
+    """Return the result of a turn that has printed this."""
+    return TurnResult(printed.text(1), printed.text(2), value, error, status, printed.is_cut)
 
 
 class State(Protocol):

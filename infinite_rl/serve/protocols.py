@@ -221,11 +221,7 @@ def _truth(label: str) -> dict[str, str]:
     return {"type": sample.type, "answer": sample.answer, "language": sample.language}
 
 
-def _openrlhf_answer(
-    jobs: Sequence[Job],
-    results: Sequence[Result],
-    context: Context,
-) -> Any:
+def _openrlhf_answer(jobs: Sequence[Job], results: Sequence[Result], context: Context) -> Any:
     scores = [score_of(*pair) for pair in zip(jobs, results, strict=True)]
     rewards = _rewards(scores, context)
     logs = {
@@ -242,11 +238,7 @@ def _slime_jobs(body: Body, context: Context) -> list[Job]:
     return [_job(_truth(_text(body, "label")), response, 1, context)]
 
 
-def _slime_answer(
-    jobs: Sequence[Job],
-    results: Sequence[Result],
-    context: Context,
-) -> Any:
+def _slime_answer(jobs: Sequence[Job], results: Sequence[Result], context: Context) -> Any:
     score = score_of(jobs[0], results[0])
     (reward,) = _rewards([score], context)
     return {"score": reward, **score}

@@ -166,18 +166,12 @@ _TABLE: Mapping[str, tuple[str, _Arguments]] = {
         "it ends with the exact phrase {end_phrase}, and nothing follows",
         lambda draw: {"end_phrase": draw.one("end phrases")},
     ),
-    "startend:quotation": (
-        "all of it stands between double quotation marks",
-        _nothing,
-    ),
+    "startend:quotation": ("all of it stands between double quotation marks", _nothing),
     "change_case:capital_word_frequency": (
         "words all in capitals occur {capital_relation} {capital_frequency} times",
         lambda draw: {"capital_frequency": draw.number(2, 8), "capital_relation": _AT_LEAST},
     ),
-    "change_case:english_capital": (
-        "it is in English and in capital letters only",
-        _nothing,
-    ),
+    "change_case:english_capital": ("it is in English and in capital letters only", _nothing),
     "change_case:english_lowercase": (
         "it is in English and in small letters only, without a capital",
         _nothing,

@@ -12,7 +12,8 @@
     aids.py              programs that a model gives to help that search
     forms.py             the form of a row's tests, and new tests in that form
     variations.py        other values of an argument, by kind
-    proposals.py         inputs for that search, and how far they lie from those of the tests
+    proposals.py         new inputs for that search
+    distances.py         how far an input lies from those of the tests
     trials.py            the runs of that search in the sandbox
     derivation.py        the answer of a maths row, derived a second time from its prompt
     truth_rate.py        the share of right golds, from the votes of independent solutions

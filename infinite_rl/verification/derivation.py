@@ -166,7 +166,7 @@ _DOLLARS = re.compile(r"\$\$(.+?)\$\$|\\\[(.+?)\\\]|\\\((.+?)\\\)|\$([^$]+)\$", 
 _FORM = re.compile(
     r"(?<=[.?!\]])\s*(?:Give (?:it|an exact value|the (?:exact|result))|Express your answer as an?"
     r"|Answer (?:with|in)|Write (?:it|your answer) as|Use set notation|List the elements|State it"
-    r"|Do not round|The answer should be|Simplify your answer)\b[^.?!$]*[.!]?",
+    r"|Do not round|The answer should be|Simplify your answer)\b[^.?!$]*[.!]?"
 )
 _BASES = re.compile(r"\bbase|decimal|percent|per cent|nearest|estimate|round(?! an)", re.IGNORECASE)
 _ELLIPSIS = re.compile(r"\\[lcv]?dots|\.\.|…")

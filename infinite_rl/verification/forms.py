@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
-from ..parsing.syntax import syntax_tree
+from ..parsing.syntax import UNREADABLE, syntax_tree
 from ..reward_functions.coding.calls import call_tests, javascript_literal
 from ..reward_functions.coding.language import Runnable
 from ..reward_functions.coding.reference import Call, Calls, Cases, Reference, Tests
@@ -23,12 +23,11 @@ from .inputs import CallInput, seen_calls
 _CALL, _VALUE = "_call_", "_value_"
 _MAX_CHARS = 2_000  # of the literal of a value
 _TOLERANCE = 1e-6  # absolute below 1, relative above
-_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, TypeError)
+_NO_LITERAL = (*UNREADABLE, TypeError)
 _WRAPPERS = {"set", "sorted", "list", "tuple", "len", "sum", "round", "str", "abs", "dict", "bool"}
 _DOCTEST = re.compile(r"^[ \t]*>>>[ \t]*([^\n]+)", re.MULTILINE)
 _ASSERT = r"""(?:assert|require\((?P<q>['"])(?:node:)?assert(?:/strict)?(?P=q)\))(?:\.strict)?"""
 _EQUALITY = re.compile(rf"({_ASSERT})\.(?:deepStrictEqual|deepEqual|strictEqual|equal)\(")
-_NEAR_JS = re.compile(r"Math\.abs\([^;\n]*?<=?\s*([0-9.e-]+)")
 
 Input: TypeAlias = "CallInput | str"  # a call, or the text of the standard input
 
@@ -74,7 +73,7 @@ class Form:
                 if self.language == "python"
                 else json.loads(text)[0]
             )
-        except (*_UNREADABLE, LookupError) as error:
+        except (*_NO_LITERAL, LookupError) as error:
             raise ValueError(text[:80]) from error
 
     def check(self, point: Input, text: str) -> Check | None:
@@ -93,7 +92,7 @@ class Form:
                 json.dumps(value, allow_nan=False)
                 return Check(point, value, value)
             test = self._test(call_text(point, self.language), value)
-        except (*_UNREADABLE, BadReference, LookupError):
+        except (*_NO_LITERAL, BadReference, LookupError):
             return None
         return Check(point, test, value) if test else None
 
@@ -283,7 +282,7 @@ def _python_forms(test: str, names: set[str]) -> Iterator[_PythonForm]:
         for node in asserts:
             if form := _python_form(node.test, names):
                 yield form
-    except _UNREADABLE:
+    except _NO_LITERAL:
         return
 
 

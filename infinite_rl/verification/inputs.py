@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..parsing.syntax import syntax_tree
+from ..parsing.syntax import UNREADABLE, syntax_tree
 from ..reward_functions.coding.reference import Calls, Cases, Reference, Tests
 from ..sandbox.javascript.tokens import Token, tokens
 
@@ -21,7 +21,7 @@ _TRIES = 100
 _MAX_CHARS = 20_000  # of a test, or of a program
 _MAX_LITERAL = 2_000  # characters of one call's arguments
 _MAX_INTEGER = 2**53
-_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, TypeError)
+_NO_LITERAL = (*UNREADABLE, TypeError)
 _NON_ASCII = "éß日"
 
 
@@ -287,7 +287,7 @@ def seen_calls(reference: Reference, code: str, language: str) -> Iterator[CallI
             continue
         try:
             calls = list(read(test, code, reference.entry_point))
-        except _UNREADABLE:
+        except _NO_LITERAL:
             continue
         yield from (call for call in calls if _is_plain([*call.args, *call.kwargs.values()]))
 
@@ -309,7 +309,7 @@ def _python_calls(test: str, code: str, entry_point: str) -> Iterator[CallInput]
         try:
             args = tuple(ast.literal_eval(each) for each in node.args)
             kwargs = {each.arg: ast.literal_eval(each.value) for each in node.keywords}
-        except _UNREADABLE:  # an argument that is not a literal
+        except _NO_LITERAL:  # an argument that is not a literal
             continue
         if all(kwargs):  # a key of None stands for **arguments
             yield CallInput(name, args, {str(key): value for key, value in kwargs.items()})
@@ -331,7 +331,7 @@ def _javascript_calls(test: str, code: str, entry_point: str) -> Iterator[CallIn
         if token.kind == "word" and token.text in names and is_call:
             try:
                 args = ast.literal_eval(syntax_tree(_as_python(stream, at + 2).lstrip(), "eval"))
-            except _UNREADABLE:  # an argument that is not a literal
+            except _NO_LITERAL:  # an argument that is not a literal
                 continue
             yield CallInput(names[token.text], tuple(args), {})
 

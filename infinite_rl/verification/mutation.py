@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..parsing.syntax import syntax_tree
+from ..parsing.syntax import UNREADABLE, syntax_tree
 from ..parsing.word_tables import WordTables
 from ..sandbox.javascript.tokens import Token, tokens
 
 _MAX_CHARS = 20_000  # of a program: its tree is about a hundred times as large
 _MAX_SPAN = 500  # tokens of one change of JavaScript: the work stays linear
-# The errors of Python's parser for invalid, too deep or too long text.
-_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ def mutants(language: str, code: str) -> Iterator[Mutant]:
     for change in _changes(language, code):
         try:
             yield Mutant(change.name, change.write())
-        except _UNREADABLE:
+        except UNREADABLE:
             continue
 
 
@@ -67,7 +65,7 @@ def some_mutants(language: str, code: str, count: int, seed: str) -> Iterator[Mu
             break
         try:
             changed = changes[at].write()
-        except _UNREADABLE:
+        except UNREADABLE:
             continue
         if changed not in chosen:
             chosen.add(changed)
@@ -80,7 +78,7 @@ def rewritten(language: str, code: str) -> str:
         return f"// the same program\n{code}\n// its end\n"
     try:
         return ast.unparse(_parsed(code)) if language == "python" else ""
-    except _UNREADABLE:
+    except UNREADABLE:
         return ""
 
 
@@ -90,7 +88,7 @@ def _changes(language: str, code: str) -> list[_Change]:
         return []
     try:
         return list(read(code))
-    except _UNREADABLE:
+    except UNREADABLE:
         return []
 
 

@@ -21,10 +21,11 @@ from ..reward_functions.reward_function import BadReference
 from ..sandbox.executor import RewardExecutor
 from ..types import Sample
 from .aids import Aids
+from .distances import FAR, NEAR, OTHER, REACHES
 from .forms import Check, Form, Input, form_of
 from .inputs import CallInput
 from .mutation import Mutant, some_mutants
-from .proposals import FAR, NEAR, OTHER, REACHES, Proposals
+from .proposals import Proposals
 from .trials import Trials
 
 _ROUND = 50  # inputs of one round of the search
@@ -50,7 +51,7 @@ class SearchLimits:
     `mutants` bounds the mutants of one change, `pairs` those of two, `inputs` the inputs that run,
     and `fuel` the instructions of these runs, after which no further round begins.
     Each mutant is killed by `kills` of the new tests, if so many inputs kill it. `reach` is
-    "shown", "near" or "far" (see `proposals`).
+    "shown", "near" or "far" (see `distances`).
     """
 
     mutants: int = 150
@@ -79,10 +80,10 @@ class Strengthened:
     `why` says why a row is left alone, "" if it is not; then `answer` is the old one. Of `mutants`
     programs with something wrong, the old tests kill `killed_before`, and the old and new tests
     `killed`; `killable` are killed by any input of the search, the others presumed equivalent. The
-    sources of those that only an input beyond the reach kills are `far`, and `far_tests` new tests
-    are as far (none by default). `survivors` are wrong programs that the old tests accept, with a
-    witness. `voters` other solutions pass the old tests; `disagreements` are inputs for which most
-    of them have another value; `validated` says that a validator accepts them.
+    sources of those that only an input beyond the reach kills are `far`. `survivors` are wrong
+    programs that the old tests accept, with a witness. `voters` other solutions pass the old tests;
+    `disagreements` are inputs for which most of them have another value; `validated` says that a
+    validator accepts them.
     """
 
     answer: str
@@ -96,7 +97,6 @@ class Strengthened:
     survivors: tuple[Witness, ...] = ()
     equivalent: tuple[str, ...] = ()
     far: tuple[str, ...] = ()
-    far_tests: int = 0
     voters: int = 0
     disagreements: tuple[str, ...] = ()
     validated: bool = False
@@ -445,7 +445,6 @@ class _Row:
             survivors=tuple(witnesses),
             equivalent=tuple(self.mutants[n].code for n in sorted(alive)),
             far=far,
-            far_tests=sum(self.distances[n] >= FAR for n in chosen),
             voters=len(self.seconds),
             disagreements=tuple(self.disagreements),
             validated=bool(self.validator),

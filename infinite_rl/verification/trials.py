@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..parsing.syntax import syntax_tree
+from ..parsing.syntax import UNREADABLE, syntax_tree
 from ..reward_functions.coding.judge import judge_printed
 from ..reward_functions.coding.reference import Cases, Tests
 from ..reward_functions.reward_function import BadReference
@@ -111,7 +111,7 @@ class Trials:
         for text in texts:
             try:
                 value = ast.literal_eval(syntax_tree(text.lstrip(), "eval"))
-            except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
+            except (*UNREADABLE, TypeError):
                 continue
             shape = self.form.seen[0]
             if isinstance(shape, str):

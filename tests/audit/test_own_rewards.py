@@ -71,17 +71,22 @@ def audited(name: str, seconds: float) -> Report:
     return audit("infinite_rl.audit.ours:compute_reward", rows, settings, Limits(seconds))
 
 
-@pytest.mark.parametrize("name", [name for name in REWARDS if name != "reasoning_gym"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REWARDS)
 def test_the_first_probes_find_nothing_in_a_reward_of_this_package(name: str) -> None:
-    report = audited(name, 3.0)
+    report = audited(name, 6.0)
     assert report.surface or report.cut, report.note  # a busy machine does not get that far
-    assert not report.findings
+    assert not witnesses(report)
 
 
 @pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("name", REWARDS)
 def test_the_whole_audit_finds_nothing_in_a_reward_of_this_package(name: str) -> None:
-    report = audited(name, 30.0)
+    report = audited(name, 60.0)
     assert report.surface, report.note
-    assert not report.findings, [(each.kind, each.witness.pairs[0][1]) for each in report.findings]
-    assert report.calls > 20
+    assert report.calls > 20 and not witnesses(report)
+
+
+def witnesses(report: Report) -> list[tuple[str, str]]:
+    return [(each.kind, each.witness.pairs[0][1]) for each in report.findings]

@@ -41,7 +41,8 @@ SCRIPT = [sys.executable, str(ROOT / "scripts" / "generate.py")]
 ENVIRONMENT = {**os.environ, **NO_KEY, "PYTHONPATH": str(ROOT)}
 HELPS = ["", *(verb for verb in cli.VERBS if verb not in commands()), *commands()]
 PROCEDURAL = ProceduralProvider()
-ALONE = ("--no_ideas", "--no_novelty")  # for authors that write tasks, of templates, and no lists
+# For authors that write tasks, of templates, and no lists.
+ALONE = ("--no_ideas", "--no_novelty", "--strengthen", "off")
 
 
 def right(request: gemini.Request) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import gemini_server as gemini
 import pytest
+from labelled import soak
 
 from infinite_rl.dataset import load_dataset
 from infinite_rl.files.logs import read_rows
@@ -34,23 +35,27 @@ MODEL_FAULTS = {
 }
 
 
-def generate(server: gemini.GeminiServer, folder: Path, count: int, threads: int = 8) -> Progress:
+def generate(
+    server: gemini.GeminiServer, folder: Path, count: int, threads: int = 8, strengthen: str = "off"
+) -> Progress:
+    """Without what needs no call of the service; strengthening takes seconds a row."""
     provider = GeminiProvider("a-model", api_key=server.key, base_url=server.base_url)
     return generate_dataset(
         "a-model", count, folder, provider=provider, num_threads=threads, retry=AT_ONCE, verify=0,
-        ideas=False, novelty=False,
+        ideas=False, novelty=False, strengthen=strengthen,
     )  # fmt: skip
 
 
 @pytest.mark.slow
-def test_faults_of_all_kinds_cost_nothing_but_calls(tmp_path: Path) -> None:
+@pytest.mark.parametrize("strengthen", ["off", *soak("search")])
+def test_faults_of_all_kinds_cost_nothing_but_calls(tmp_path: Path, strengthen: str) -> None:
     """30 % faults, 8 threads: the exact target, no duplicate, each failure logged, no call lost.
 
     Every row passes its reward again.
     """
     kinds = {**gemini.FAULTS, **MODEL_FAULTS}
     with gemini.GeminiServer(gemini.faulty(right, 0.3, kinds)) as server:
-        progress = generate(server, tmp_path, 60)
+        progress = generate(server, tmp_path, 60, strengthen=strengthen)
         calls = sum(server.kinds.values())
         repeated = Counter({k: n for k, n in server.kinds.items() if k in gemini.PASSING_FAULTS})
         repeated["rate_limited"] = server.kinds["rate_limited"]
@@ -69,7 +74,7 @@ def test_faults_of_all_kinds_cost_nothing_but_calls(tmp_path: Path) -> None:
         assert progress.calls == 60 + len(logged)
         assert len(sent_kinds) >= 9, "the plan did send nearly every kind of fault"
 
-        assert generate(server, tmp_path, 60).complete
+        assert generate(server, tmp_path, 60, strengthen=strengthen).complete
         assert sum(server.kinds.values()) == calls, "a second run makes no call"
     rewards = get_reward_functions()
     for row in rows.to_dict("records"):

@@ -71,7 +71,7 @@ def test_what_is_too_easy_is_made_harder_and_names_its_parent(tmp_path: Path) ->
 
 def sample_of_puzzle(number: int) -> Sample:
     prompt, answer = f"{words(number).capitalize()}?", str(number)
-    return Sample("puzzles", prompt, answer, f"It is <answer>{number}</answer>.")
+    return Sample("math", prompt, answer, f"It is <answer>{number}</answer>.")
 
 
 def test_a_harder_version_after_a_stop_has_the_same_parent(tmp_path: Path) -> None:

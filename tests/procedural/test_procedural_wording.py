@@ -3,7 +3,7 @@
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from functools import cache
 
 import pytest
 from labelled import assert_none
@@ -28,8 +28,10 @@ SLIPS = {
 CHANGES = {"append", "add", "push", "set", "delete", "pop", "clear"}
 
 
-def rows() -> Iterator[tuple[str, str, str, str, str]]:
+@cache
+def rows() -> list[tuple[str, str, str, str, str]]:
     """A name, the language, the prompt, and the response's words and code."""
+    found = []
     for language in LANGUAGES:
         for family in families(language):
             for level in family_levels(language, family):
@@ -38,10 +40,8 @@ def rows() -> Iterator[tuple[str, str, str, str, str]]:
                     [block] = code_blocks(problem.response)
                     words = problem.response.split("<answer>")[0]
                     name = f"{family}, level {level}, seed {seed}"
-                    yield name, language, problem.prompt, words, block.code
-
-
-ROWS = list(rows())
+                    found.append((name, language, problem.prompt, words, block.code))
+    return found
 
 
 def prose(text: str) -> str:
@@ -52,7 +52,7 @@ def prose(text: str) -> str:
 @pytest.mark.parametrize("slip", SLIPS)
 def test_prompts_and_explanations_are_free_of_slips(slip: str) -> None:
     faults = []
-    for name, language, prompt, words, _ in ROWS:
+    for name, language, prompt, words, _ in rows():
         text = prose(f"{prompt}\n{words}")
         faults += [
             f"{name} ({language}): {text[max(0, m.start() - 40) : m.end() + 20]!r}"
@@ -64,7 +64,7 @@ def test_prompts_and_explanations_are_free_of_slips(slip: str) -> None:
 
 def test_a_program_is_never_told_to_return() -> None:
     programs = 0
-    for name, _, prompt, _, _ in ROWS:
+    for name, _, prompt, _, _ in rows():
         if "The input is one line" in prompt:
             programs += 1
             assert not re.search(r"\breturn", prose(prompt)), name
@@ -73,7 +73,7 @@ def test_a_program_is_never_told_to_return() -> None:
 
 def test_an_explanation_names_only_what_its_code_or_task_has() -> None:
     faults = []
-    for name, language, prompt, words, code in ROWS:
+    for name, language, prompt, words, code in rows():
         known = set(re.findall(r"\w+", f"{prompt}\n{code}"))
         missing = set(re.findall(r"[A-Za-z_]\w*", " ".join(CODE.findall(words)))) - known
         faults += [f"{name} ({language}): {sorted(missing)}"] if missing else []
@@ -117,7 +117,7 @@ def unread_javascript(code: str) -> list[str]:
 
 def test_solutions_have_no_variables_that_nobody_reads() -> None:
     faults = []
-    for name, language, _, _, code in ROWS:
+    for name, language, _, _, code in rows():
         unused = unread(code) if language == "python" else unread_javascript(code)
         faults += [f"{name} ({language}): {unused}"] if unused else []
     assert_none(faults)

@@ -1,5 +1,6 @@
 """The table of `python -m benchmarks`: figures beside a peer's, whatever a part does."""
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from fake_parts import broken, dying, good
 
 from benchmarks.__main__ import main
 from benchmarks.parts import NO_MATH_VERIFY, PARTS, generation
+from benchmarks.rounds import Median
 from benchmarks.table import HEAD, Line, measured, page, scripts, shown
 
 
@@ -23,9 +25,9 @@ def test_a_ratio_says_how_many_times_better_ours_is_where_both_can_be_compared()
         assert line.ratio is None
 
 
-def test_a_line_names_unit_peer_ratio_and_the_command_with_the_details() -> None:
+def test_a_line_names_unit_peer_ratio_and_the_script_with_the_details() -> None:
     line = Line("a | b", "ms", 1.5, "sandbox", 30.0, "node -e", "less")
-    cells = r"a \| b | ms | 1.50 | 30.0 (node -e) | 20.0 | `python -m benchmarks.sandbox`"
+    cells = r"a \| b | ms | 1.50 | 30.0 (node -e) | 20.0 | sandbox"
     assert str(line) == f"| {cells} |"
     line = Line("x", "ms", 1.5, "s", NO_MATH_VERIFY, "Math-Verify", "less")
     assert "| Math-Verify not installed: pip install -e '.[math-verify]' |  |" in str(line)
@@ -33,6 +35,15 @@ def test_a_line_names_unit_peer_ratio_and_the_command_with_the_details() -> None
     figures |= {1234.5: "1,234"}
     assert {value: shown(value) for value in figures} == figures
     assert shown("no data") == "no data"
+
+
+def test_a_median_is_shown_with_its_lowest_and_highest_round() -> None:
+    times = pickle.loads(pickle.dumps(Median([0.004, 0.002, 0.003])))
+    line = Line("x", "ms", times * 1000, "sandbox", Median([0.03]) * 1000, "node -e", "less")
+    assert "| 3.00 [2.00, 4.00] | 30.0 (node -e) | 10.0 |" in str(line)
+    rate = 6 / times
+    assert (rate.low, rate, rate.high) == (1500, 2000, 3000)
+    assert shown(rate) == "2,000 [1,500, 3,000]"
 
 
 def test_a_page_says_machine_date_versions_and_that_it_was_quick() -> None:

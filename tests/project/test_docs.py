@@ -59,7 +59,6 @@ LINKING = [
 OUTSIDE = {
     "https://arxiv.org/abs/2311.07911",
     "https://docs.ray.io",
-    "https://github.com/getmoto/moto",
     "https://github.com/halflearned/rlvr-experiments",
     "https://pypi.org/project/reasoning-gym/",
     "https://semver.org",
@@ -133,8 +132,11 @@ def test_each_verb_and_option_in_a_sentence_exists(capsys: pytest.CaptureFixture
 
 
 # --- configs -------------------------------------------------------------------------------------
+CONFIGURED = ["training.md", "training-at-scale.md", "jobs.md"]
+
+
 def test_each_config_is_accepted(tmp_path: Path) -> None:
-    for block in [*blocks("training-at-scale.md", "yaml"), *blocks("jobs.md", "yaml")]:
+    for block in [each for page in CONFIGURED for each in blocks(page, "yaml")]:
         (tmp_path / launch_config.FILE).write_text(block, encoding="utf-8")
         if launch_config.FILE in block:
             assert launch_config.read(tmp_path, {}).bucket == "my-bucket"
@@ -215,7 +217,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # trainer are in blocks of "sh", which are only read.
 RUN = ["make-a-data-set.md", "judge-a-benchmark.md", "train-a-model.md"]
 PYTHON = [
-    *("audit.md", "curation.md", "datasets.md", "evaluation.md", "export.md", "tools.md"),
+    *("audit.md", "datasets.md", "evaluation.md", "export.md", "measure-rows.md", "tools.md"),
     "training.md",
 ]
 

@@ -109,7 +109,8 @@ AT_ONCE = {
     "verification.truth_rate",
     "mpmath": "reward_functions.math.numeric",
     "wasmtime": "sandbox.engine sandbox.compiled sandbox.instance sandbox.python.guest "
-    "sandbox.javascript.guest sandbox.javascript.machine sandbox.javascript.typescript "
+    "sandbox.javascript.guest sandbox.javascript.machine sandbox.javascript.run "
+    "sandbox.javascript.typescript "
     "sandbox.scientific.guest sandbox.scientific.image sandbox.scientific.wasi sandbox.sql.guest "
     "sandbox.c.compiler sandbox.c.guest sandbox.cpp.checkers sandbox.cpp.compiler "
     "sandbox.cpp.guest sandbox.programs sandbox.wasi sandbox.python.session "

@@ -1,6 +1,7 @@
 """What is packaged, how it is built, and that a green check means that everything ran."""
 
 import csv
+import fcntl
 import hashlib
 import importlib
 import json
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 import yaml
+from labelled import soak
 
 from build_src.fetch_runtimes import CHECKSUMS, PREFIX
 from build_src.runtime_files import tools
@@ -28,6 +30,7 @@ TOML = pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli"
 ROOT = Path(__file__).parents[2]
 VERSION = (ROOT / "VERSION.txt").read_text(encoding="utf-8").strip()
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+WHEEL_PYTHONS = (*PYTHONS, "3.14")  # the development tools are not tried on the last
 RELEASE = ROOT / ".github" / "workflows" / "release.yml"
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 BUILT = [runtime for runtime in RUNTIMES if runtime.is_built]
@@ -96,7 +99,7 @@ def test_a_release_holds_every_runtime_and_the_checksum_file_that_installs_look_
 def test_a_release_is_published_after_its_wheel_was_proved_on_every_python_and_system() -> None:
     jobs = workflow(RELEASE)["jobs"]
     matrix = jobs["wheel"]["strategy"]["matrix"]
-    assert matrix["python"] == [*PYTHONS, "3.14"]  # the development tools are not tried on that
+    assert matrix["python"] == [*WHEEL_PYTHONS]
     assert {os.split("-")[0] for os in matrix["os"]} == {"ubuntu", "macos"}
     assert [jobs[name]["needs"] for name in ("wheel", "publish", "runtimes")] == [
         ["build"],
@@ -161,6 +164,15 @@ def test_the_build_script_names_its_runtimes() -> None:
     assert done.stderr == "error: no runtime called 'ruby'; known: python javascript sql\n"
 
 
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of this run of pytest, the same one for each worker of xdist."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "packaging"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 # The packages themselves: built in a copy, so that nothing of a checkout's state leaks in or out.
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -183,17 +195,22 @@ def only_bash(folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def packages(tree: Path) -> Path:
+def packages(tree: Path, shared: Path) -> Path:
     """The folder with the sdist, and the wheel that was built from that sdist in isolation.
 
-    The machine has Python and a shell, and nothing else.
+    The machine has Python and a shell, and nothing else. All workers of xdist share one build.
     """
-    command = [sys.executable, "-m", "build", "--outdir", str(tree / "dist"), str(tree)]
-    environ = {**os.environ, "PATH": only_bash(tree.parent), "HOME": str(tree.parent)}
-    environ.pop("INFINITE_RL_RUNTIMES", None)
-    done = subprocess.run(command, env=environ, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return tree / "dist"
+    dist = shared / "dist"
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not dist.exists():
+            command = [sys.executable, "-m", "build", "--outdir", str(tree / "dist"), str(tree)]
+            environ = {**os.environ, "PATH": only_bash(tree.parent), "HOME": str(tree.parent)}
+            environ.pop("INFINITE_RL_RUNTIMES", None)
+            done = subprocess.run(command, env=environ, capture_output=True, text=True)
+            assert done.returncode == 0, done.stdout + done.stderr
+            (tree / "dist").rename(dist)
+    return dist
 
 
 def contents(packages: Path) -> tuple[set[str], set[str]]:
@@ -244,9 +261,10 @@ def python_of(version: str) -> str | None:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(shared: Path) -> Path:
     """A home folder that is empty, but for what the first of the Pythons compiles there."""
-    return tmp_path_factory.mktemp("home")
+    (shared / "home").mkdir(exist_ok=True)
+    return shared / "home"
 
 
 # Each verb's help, as in an environment in which no extra is.
@@ -261,8 +279,11 @@ for verb, (_, target) in VERBS.items():
 """
 
 
+NOW = {PYTHONS[0], "{}.{}".format(*sys.version_info), "3.14"}  # a job of CI has each of the others
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("version", [*PYTHONS, "3.14"])
+@pytest.mark.parametrize("version", [*sorted(NOW), *soak(*sorted({*WHEEL_PYTHONS} - NOW))])
 def test_the_wheel_works_alone(packages: Path, home: Path, tmp_path: Path, version: str) -> None:
     python = python_of(version)
     if python is None:

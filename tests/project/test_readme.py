@@ -28,8 +28,10 @@ README = PAGES["README.md"]
     [
         ("README.md", 1),
         ("adapters.md", 1),
+        ("coding.md", 1),
         ("generation.md", 1),
-        ("rewards.md", 4),
+        ("rewards.md", 5),
+        ("sandbox.md", 1),
         ("tasks.md", 1),
     ],
 )

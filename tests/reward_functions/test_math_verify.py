@@ -280,6 +280,6 @@ def test_an_answer_has_the_form_that_its_question_asks_for(
 
 
 def test_a_question_without_such_a_form_changes_nothing() -> None:
-    for question in ("Solve for x.", "What is 5 factorial?", "How many apples are left?"):
+    for question in ("Solve for x.", "What is 5 factorial?", "How much is left?"):
         for one, gold in (("2, 1", "1, 2"), ("x^2 - 1", "(x-1)(x+1)"), ("5 cm", "5"), ("3", "4")):
             assert verify(one, gold, question=question) == verify(one, gold)

@@ -5,17 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from infinite_rl.sandbox.javascript.guest import JavaScriptGuest, _Plain
+from infinite_rl.sandbox.javascript.guest import JavaScriptGuest
 from infinite_rl.sandbox.javascript.plain import plain_steps
+from infinite_rl.sandbox.javascript.run import PlainTests
 from infinite_rl.sandbox.runtimes import Limits
 from infinite_rl.types import Program
-from tests.support.labelled import assert_none
+from tests.support.labelled import assert_none, soak
 
 
 class _Running(JavaScriptGuest):
     """A guest that runs all tests."""
 
-    def _read_plain(self, *_tests: object) -> _Plain | None:
+    def _read_plain(self, *_tests: object) -> PlainTests | None:
         return None
 
 
@@ -47,12 +48,15 @@ FORMS = (
 )
 
 
+@pytest.mark.parametrize("step", [len(FORMS), *soak(1)])
 @pytest.mark.parametrize("form", FORMS)
-def test_values_compare_as_where_the_tests_run(form: str) -> None:
-    tests = tuple(form.replace("{}", constant) for constant in CONSTANTS)
-    assert all(map(plain_steps, tests, [""] * len(tests)))
+def test_values_compare_as_where_the_tests_run(form: str, step: int) -> None:
+    """Each value with each constant, in all forms together or (1) in each form."""
+    every = tuple(form.replace("{}", constant) for constant in CONSTANTS)
+    assert all(map(plain_steps, every, [""] * len(every)))
     faults = []
-    for value in VALUES:
+    for number, value in enumerate(VALUES, FORMS.index(form)):
+        tests = every[number % step :: step]
         program = Program(f"function f() {{ return (\n{value}\n) }}", tests=tests)
         expected = RUNNING.run(program, Limits()).tests
         for test, result in zip(tests, expected, strict=True):  # alone: or all run, if one must

@@ -1,4 +1,4 @@
-"""Each fact of `docs/sandbox.md` is a test here, or a group of `sandbox_facts.txt`, of its name."""
+"""Each fact of the guides on the sandbox is a test here, or a group of `sandbox_facts.txt`."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ from tests.support.sandbox_runs import Block, check, groups_of, read_groups
 tables = Tables(__file__)
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "sandbox.md").read_text(encoding="utf-8")
+GUIDES = ("sandbox", "containment", "sandbox-tests")
+PAGES = "".join((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in GUIDES)
 FACTS = Path(__file__).with_name("sandbox_facts.txt")
 LANGUAGES = ("python", "javascript")
 HELLO = {"python": "print('hello')", "javascript": "console.log('hello')"}
 
 
 def test_every_fact_has_a_test_and_every_test_a_fact() -> None:
-    facts = re.findall(r"^- `(\w+)`:", PAGE, re.M)
+    facts = re.findall(r"^- `(\w+)`:", PAGES, re.M)
     tests = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
     assert len(facts) == len(set(facts)) >= 40
     assert {*facts, "every_fact_has_a_test_and_every_test_a_fact", "fact"} == {

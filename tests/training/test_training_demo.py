@@ -56,19 +56,38 @@ def test_the_tokenizer_has_a_token_a_digit_and_gives_an_answer_back(rows: demo.R
         assert tokenizer.unk_token_id not in tokenizer.encode(row["prompt"])
 
 
-@pytest.mark.slow
-def test_the_short_form_rises(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Some twenty seconds of two idle cores; the whole demo is in docs/results/demo.md."""
-    assert main(["train", "demo", "--quick", "-o", str(tmp_path)]) == 0
+Outcome = tuple[dict[str, int], list[float]]
+
+
+def outcome(folder: Path, capsys: pytest.CaptureFixture[str]) -> Outcome:
+    """How many test prompts each phase answers right, and the rewards, of the short form."""
+    assert main(["train", "demo", "--quick", "-o", str(folder)]) == 0
     said = capsys.readouterr().out
     after = {
-        name: int(re.search(rf"after {name}: .*, (\d+) of 300", said)[1])  # type: ignore[index]
+        name: int(re.search(rf"after {name}: .*, (\d+) of {demo.QUICK.tests}", said)[1])  # type: ignore[index]
         for name in ("SFT", "GRPO")
     }
-    assert after["GRPO"] > after["SFT"], said
     plot = re.search(r"reward: (.*/plots/reward.png)", said)
     assert plot and Path(plot[1]).read_bytes().startswith(b"\x89PNG")
-    rewards = [event["reward"] for event in read_events(Path(plot[1]).parents[1], "train")]
+    return after, [event["reward"] for event in read_events(Path(plot[1]).parents[1], "train")]
+
+
+@pytest.mark.slow
+def test_the_command_counts_each_phase_and_plots_the_reward(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The notebook, which a test runs, shows that the demo rises."""
+    monkeypatch.setattr(demo, "QUICK", demo.Recipe(21, 21, rows=400, tests=50))
+    _after, rewards = outcome(tmp_path, capsys)
+    assert len(rewards) == 21 and all(0 <= reward <= 1 for reward in rewards)
+
+
+@pytest.mark.slow
+@pytest.mark.soak
+def test_the_short_form_rises(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Some twenty seconds of two idle cores; the whole demo is in docs/results/demo.md."""
+    after, rewards = outcome(tmp_path, capsys)
+    assert after["GRPO"] > after["SFT"]
     assert sum(rewards[-5:]) > sum(rewards[:5])
 
 

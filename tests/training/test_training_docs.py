@@ -18,7 +18,7 @@ from infinite_rl.training.runs.config import ENGINES, Dataset, TrainingConfig
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
 SCALE = (ROOT / "docs" / "training-at-scale.md").read_text(encoding="utf-8")
-JOBS = (ROOT / "docs" / "jobs.md").read_text(encoding="utf-8")
+PITFALLS = (ROOT / "docs" / "training-pitfalls.md").read_text(encoding="utf-8")
 _GUARD = re.compile(r"`(test_\w+\.py)::(test_\w+)` \|$", re.M)
 
 
@@ -28,16 +28,13 @@ def section(page: str, name: str) -> str:
 
 def test_every_pitfall_has_a_test_that_exists() -> None:
     texts = {path.name: path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
-    guards = [match for page in (PAGE, SCALE, JOBS) for match in _GUARD.findall(page)]
+    guards = _GUARD.findall(PITFALLS)
     missing = {name for file, name in guards if not re.search(rf"^def {name}\(", texts[file], re.M)}
     assert not missing
-    for page, name in (
-        *((PAGE, "Pitfalls"), (SCALE, "What happens when each part dies"), (SCALE, "Pitfalls")),
-        (JOBS, "Storage"),
-    ):
-        table = section(page, name)
+    for name in ("Pitfalls", "Recovery"):
+        table = section(PITFALLS, name)
         table = table[table.rindex("|---|---|") :]  # the last one of the section
-        rows = re.findall(r"^\| (?!what dies|pitfall|-).*", table, re.M)
+        rows = re.findall(r"^\| (?!part|pitfall|-).*", table, re.M)
         assert len(_GUARD.findall(table)) == len([row for row in rows if row[2] != "-"]) >= 5
 
 
@@ -57,7 +54,7 @@ def test_tables_name_what_the_code_knows() -> None:
     for name in (run_folder.CONFIG, run_folder.MANIFEST, run_folder.EVENTS, run_folder.ROLLOUTS):
         assert f"\n        {name} " in PAGE
     assert f"{run_folder.ROLLOUT_BYTES // 2**20} MiB" in PAGE
-    mixed = section(SCALE, "Mixed data")
+    mixed = section(PAGE, "Mixed data")
     assert re.findall(r"^\| `(\w+)` \|", mixed, re.M) == list(Dataset.kinds())
     assert all(f"`{mode}` (" in mixed for mode in MODES)
     (names,) = re.findall(r"whose loader reads them \(([^)]+)\)", mixed)
@@ -68,7 +65,7 @@ def test_tables_name_what_the_code_knows() -> None:
 
 def test_the_examples_run(monkeypatch: pytest.MonkeyPatch) -> None:
     yaml = pytest.importorskip("yaml")
-    (example,) = re.findall(r"^```yaml\n(.*?)^```$", section(SCALE, "Mixed data"), re.M | re.S)
+    (example,) = re.findall(r"^```yaml\n(.*?)^```$", section(PAGE, "Mixed data"), re.M | re.S)
     config = TrainingConfig.of({"model": "m", **yaml.safe_load(example)})
     assert [each.name for each in config.mixture] == ["gsm8k", "mbpp", "own"]
     (example,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.M | re.S)

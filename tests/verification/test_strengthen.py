@@ -12,9 +12,10 @@ from infinite_rl.reward_functions.coding.reference import read_reference
 from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.types import Sample
 from infinite_rl.verification.aids import Aids
+from infinite_rl.verification.distances import FAR, NEAR, OTHER, SHOWN, distance_of
 from infinite_rl.verification.forms import form_of
 from infinite_rl.verification.inputs import CallInput
-from infinite_rl.verification.proposals import FAR, NEAR, OTHER, SHOWN, Proposals, distance_of
+from infinite_rl.verification.proposals import Proposals
 from infinite_rl.verification.strengthen import SearchLimits, Strengthened, strengthen
 from infinite_rl.verification.trials import Trials
 from infinite_rl.verification.variations import variations

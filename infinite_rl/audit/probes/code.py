@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from ..programs import SENTINEL, cases, is_program, is_script, table
+from ..programs import SENTINEL, cases, is_program, is_script, parsed, table
 from ..rows import AuditRow
 from ..surfaces import Surface, literals
 from . import Probe
@@ -74,8 +74,9 @@ def name_of(row: AuditRow) -> str:
     name, _ = cases(row.fields)
     if name or is_script(row.fields):
         return name
-    tree = ast.parse(row.gold) if is_program(row.gold) else ast.Module([], [])
-    return next((each.name for each in tree.body[::-1] if isinstance(each, ast.FunctionDef)), "")
+    tree = parsed(row.gold) if is_program(row.gold) else None
+    body = tree.body[::-1] if tree else []
+    return next((each.name for each in body if isinstance(each, ast.FunctionDef)), "")
 
 
 def wrong_program(row: AuditRow) -> str:

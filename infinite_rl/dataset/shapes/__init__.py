@@ -226,12 +226,7 @@ def shape_of(row: Mapping[str, object], where: str | Path = "the row") -> tuple[
 
 
 def _rows(
-    name: str,
-    shape: Shape,
-    rows: Iterator[Row],
-    split: str,
-    reasons: Counter[str],
-    path: Path,
+    name: str, shape: Shape, rows: Iterator[Row], split: str, reasons: Counter[str], path: Path
 ) -> Iterator[tuple[Row, Row]]:
     left = 0
     for number, published in enumerate(rows):

@@ -30,7 +30,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from ...parsing.syntax import syntax_tree
+from ...parsing.syntax import UNREADABLE, syntax_tree
 from ..rows import Row
 from .parts import (
     Skipped,
@@ -257,9 +257,10 @@ def called_checker(script: str) -> str:
     """
     try:
         tree = syntax_tree(script)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNREADABLE:
         raise Skipped("its checker is no Python 3") from None
-    mains = [node for node in tree.body if isinstance(node, ast.If) and _is_main(node.test)]
+    mains = [node for node in tree.body if isinstance(node, ast.If)]
+    mains = [node for node in mains if ast.unparse(node.test) == "__name__ == '__main__'"]
     if not mains:
         raise Skipped(_EMPTY_CODE)
     function = syntax_tree("def _script(): pass").body[0]
@@ -267,10 +268,6 @@ def called_checker(script: str) -> str:
     function.body = mains[-1].body
     tree.body = [*(node for node in tree.body if node not in mains), function]
     return ast.unparse(tree) + _CALLED
-
-
-def _is_main(test: ast.expr) -> bool:
-    return ast.unparse(test) == "__name__ == '__main__'"
 
 
 def open_code_reasoning(_published: Row) -> Row:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
-from ...parsing.syntax import syntax_tree
+from ...parsing.syntax import UNREADABLE, syntax_tree
 from ..rows import Row
 
 # What the harnesses of APPS, TACO and LiveCodeBench import before a function; then the builtins,
@@ -133,7 +133,7 @@ def python_in(solutions: Iterable[Any]) -> str:
         code = solution.replace("\r\n", "\n")
         try:
             syntax_tree(code)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        except UNREADABLE:
             continue
         return code
     return ""

@@ -10,15 +10,7 @@ from ...sandbox.javascript.runners import files_of, missing_member, missing_runn
 from ...sandbox.runtimes import language_of, language_of_tests, runtime_named
 from ..reward_function import BadReference
 from .calls import WrongLanguage, call_tests
-from .reference import (
-    Calls,
-    Cases,
-    Output,
-    Predicate,
-    Reference,
-    ReferenceCode,
-    Tests,
-)
+from .reference import Calls, Cases, Output, Predicate, Reference, ReferenceCode, Tests
 from .verdicts import quote
 
 Runnable: TypeAlias = Output | Predicate | ReferenceCode | Tests | Cases

@@ -9,7 +9,7 @@ import builtins
 import re
 from functools import lru_cache
 
-from ...parsing.syntax import syntax_tree
+from ...parsing.syntax import UNREADABLE, syntax_tree
 from ...parsing.word_tables import WordTables
 from ...sandbox.javascript.tokens import tokens
 from .reference import Tests
@@ -50,7 +50,7 @@ def _is_plain_python(test: str) -> bool:
     """One `assert` that is always fully evaluated."""
     try:
         nodes = list(ast.walk(tree := syntax_tree(test.strip())))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNREADABLE:
         return False
     statement = tree.body[0] if len(tree.body) == 1 else None
     if not isinstance(statement, ast.Assert) or not all(map(_is_evaluated, nodes)):

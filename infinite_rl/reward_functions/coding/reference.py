@@ -17,7 +17,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from ...errors import shown
 from ...parsing.markup import CodeBlock, code_blocks
-from ...parsing.syntax import syntax_tree
+from ...parsing.syntax import UNREADABLE, syntax_tree
 from ...sandbox.checkers import CHECKERS
 from ...sandbox.runtimes import language_of
 from ..compare import RULES, TOLERANT, WITH_TOLERANCE, Tolerance
@@ -305,7 +305,7 @@ def _python_assertions(text: str) -> tuple[str, ...]:
         if not all(is_called) or not all(isinstance(node, ast.Assert) for node in body):
             return ()
         return tuple(ast.unparse(node) for node in body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNREADABLE:
         return ()
 
 

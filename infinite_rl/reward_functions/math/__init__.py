@@ -8,7 +8,6 @@ How two texts become a verdict:
     extract.py       the answers that a text offers, and which one counts
     sentences.py     what a last sentence states: subject, verb, value, unit, restriction, remark
     statements.py    whether the words around an answer state it: a grammar over tokens
-    preprocess.py    sentences, and notations of more than one token, rewritten
     tokens.py        LaTeX, ASCII and Unicode spellings as one small vocabulary; the cursor
     units.py         the table of units
 
@@ -20,7 +19,6 @@ How two texts become a verdict:
     normal_form.py   one typed form for many spellings
     text_answers.py  choices, named sets, sentences, dates, remarks such as "for all real x"
     canonicalize.py  calculus evaluated, chains checked, sets and conditions in order
-    question.py      what a question asks of the form of its answer
     regions.py       sets of real numbers as sorted intervals, functions by cases
     algebra.py       integrals, sums, limits and derivatives as closed forms
     solver.py        sympy, on trees built by its constructors, in a process whose forks are killed
@@ -30,7 +28,7 @@ How two texts become a verdict:
     exact.py         expressions by arithmetic and polynomials; factored forms
     numeric.py       expressions by values at 50 digits and more, if these do not decide
 
-    verify.py        the steps in turn, for one pair or for many
+    verify.py        the steps in turn, for one pair or for many; what a question asks
     reward.py        scores
     bounds.py        limits on all sizes and loops
 

@@ -52,9 +52,10 @@ def _checked(node: Node, budget: Budget) -> Node:
     first, *rest = (_checked(arg, budget) for arg in node.args)
     name = str(first.value) if first.op in ("sym", "text") else ""
     parts = rest if name else [first, *rest]
-    if parts[-1].is_expression and not parts[-1].symbols:  # `m + n = 6 + 9 = 15`, `x = y = 5`
-        quantities = [part for part in (first, *parts) if part.symbols and is_quantity(part)]
-        parts = [part for part in parts if part not in quantities]
+    numeric = [part.is_expression and not part.symbols for part in parts]
+    if numeric[-1]:  # `m + n = 6 + 9 = 15`, `x = y = 5`, `A = b h = 2 * 3 = 6`
+        inserted = name != "" and numeric[-2:] == [True, True]
+        parts = [p for p in parts if not (p.symbols and (inserted or is_quantity(p)))]
     for part in parts[:-1]:
         if difference(part, parts[-1], budget):
             raise Unparsed("the parts of the equation are not equal")

@@ -82,7 +82,9 @@ class Candidate(NamedTuple):
         return fault_before(self.before) or fault_after(self.after, answer)
 
 
-def answer_text(text: str, convention: Convention = "tag", *, reference: bool = False) -> str:
+def answer_text(
+    text: str, convention: Convention = "tag", *, reference: bool = False, question: str = ""
+) -> str:
     """The part of a text that is its answer, by one of the conventions.
 
     - "tag": the last `<answer>` tag after the thinking, in it or without it the last box, else what
@@ -94,8 +96,6 @@ def answer_text(text: str, convention: Convention = "tag", *, reference: bool = 
     Raises Unparsed if it is missing. A `reference` without the convention's mark is itself the
     answer.
     """
-    if len(text) > MAX_TEXT:
-        raise Unparsed(f"a text of more than {MAX_TEXT} characters")
     if convention == "tag":
         if len(text) < _BARE_ANSWER and not (_HINT.search(text.lower()) or is_spoken(text)):
             return text  # a bare answer, the commonest
@@ -104,7 +104,7 @@ def answer_text(text: str, convention: Convention = "tag", *, reference: bool = 
         content = tags[-1].content if tags else visible
         stated = _stated_box(content) or after_marker(content)
         if stated is None and is_spoken(content):
-            stated = last_claim(content)
+            stated = last_claim(content, question)
             if stated is None and not reference and _MATHEMATICS.search(content):
                 raise Unparsed("the last sentence states no answer")
         return content if stated is None else stated
@@ -125,8 +125,6 @@ def candidates(text: str, sources: Iterable[Source], tag: str) -> list[Candidate
     A box is that of `find_box`, and what a marker states is one answer. The text ends at the next
     question that the model adds behind the first answer, and `<<9*2=18>>` is left out.
     """
-    if len(text) > MAX_TEXT:
-        raise Unparsed(f"a text of more than {MAX_TEXT} characters")
     text = visible_text(text)
     plain = CALCULATION.sub("", text)
     for source in sources:
@@ -143,8 +141,6 @@ def answer_tags(text: str, tag: str = ANSWER_TAG) -> list[TagMatch]:
     """The answer tags of a text. Raises Unparsed if it is longer, or names them more often, than an
     answer does.
     """
-    if len(text) > MAX_TEXT:
-        raise Unparsed(f"a text of more than {MAX_TEXT} characters")
     return _tags(visible_text(text), tag)
 
 
@@ -155,7 +151,12 @@ def _tags(visible: str, tag: str) -> list[TagMatch]:
 
 
 def visible_text(text: str) -> str:
-    """A completion without its thinking, up to the mark that ends the model's turn."""
+    """A completion without its thinking, up to the mark that ends the model's turn.
+
+    Raises Unparsed if it is too long.
+    """
+    if len(text) > MAX_TEXT:
+        raise Unparsed(f"a text of more than {MAX_TEXT} characters")
     return until_end_token(split_thinking(text)[0])
 
 

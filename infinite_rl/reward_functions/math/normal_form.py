@@ -11,7 +11,6 @@ from . import units
 from .bounds import MAX_CHARACTERS, MAX_SIGNS, Budget, OverBudget, Unparsed
 from .numbers import numeral, sum_of_quantities
 from .parse import parse
-from .preprocess import DENIALS, spelled_out
 from .structures import is_linear
 from .text_answers import (
     Remark,
@@ -22,7 +21,7 @@ from .text_answers import (
     without_commands,
     without_quantifiers,
 )
-from .tokens import CONSTANTS, FUNCTIONS, GREEK, ascii_text
+from .tokens import CONSTANTS, DENIALS, FUNCTIONS, GREEK, ascii_text, spelled_out
 from .tree import INFINITY, MINUS_INFINITY, ONE, REALS, WHOLE, Node, number, show, symbol
 
 _WRAPPERS = [("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)")]

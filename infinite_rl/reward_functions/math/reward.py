@@ -54,7 +54,7 @@ class MathRewardFunction(RewardFunction):
     The row's prompt is the `question` of `verify`.
     """
 
-    version = "7"
+    version = "8"
     options = frozenset({"judge"})
 
     def __init__(

@@ -6,30 +6,27 @@ written as a row of its words and marks with `#` for each piece of mathematics, 
 """
 
 import re
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
 from ...parsing.number_words import CARDINALS, multiple
 from ...parsing.word_tables import WordTables
-from .statements import fault_before
+from .statements import fault_after, fault_before
 from .units import is_unit, unit
 
 _TABLES = WordTables(__file__)
+_grammar = _TABLES.pattern
 _KINDS = ("formula", "pair", "short", "word", "mark", "bare")
 _PIECE = re.compile("|".join(f"(?P<{kind}>{_TABLES.source(kind)})" for kind in _KINDS), re.DOTALL)
 _PREPOSITIONS, _NO_UNITS, _NO_NAMES = map(_TABLES.words, ("prepositions", "no units", "no names"))
 _RAW_KINDS, _ANY_KIND = _TABLES.words("raw kinds"), _TABLES.words("any kind")
-_UNIT_WORDS, _NO_LABEL = _TABLES.words("unit words"), _TABLES.words("no label")
-_MINUS, _EXACTLY = "\N{MINUS SIGN}", ("exactly", "precisely", "only")
+_UNIT_WORDS, _NO_LABEL, _ARTICLES = map(_TABLES.words, ("unit words", "no label", "articles"))
+_COMMON_WORDS = _TABLES.words("said of any")
+_OPPOSITES = [
+    [frozenset(names.split()) for names in row.split(",")] for row in _TABLES.rows("opposites")
+]
 _LONGEST, _MOST = 1_000, 150  # characters, and pieces, of a sentence that is read
-
-
-@cache
-def _grammar(name: str) -> re.Pattern[str]:
-    """A production of the table, compiled when it is first needed: most answers need none."""
-    return _TABLES.pattern(name)
 
 
 class Piece(NamedTuple):
@@ -61,18 +58,15 @@ class Row:
 def is_spoken(text: str) -> bool:
     """Whether a text is one sentence, or several, and no bare answer."""
     text = text.strip()
-    if _grammar("sentences").search(text) and _grammar("words").search(text):
-        return True
-    whole = (
-        text[:1].isupper()
-        and text.endswith((".", "!", "?", "$", "]"))
-        and _grammar("within").search(text)
-    )
-    return bool(whole or _grammar("concluded").search(text))
+    several = _grammar("sentences").search(text) and _grammar("words").search(text)
+    return bool(several or _grammar("sentence").search(text))
 
 
-def last_claim(text: str) -> str | None:
-    """What the last sentence of a text states, that is no remark; None if it states nothing."""
+def last_claim(text: str, question: str = "") -> str | None:
+    """What the last sentence of a text states, that is no remark; None if it states nothing.
+
+    Of several values the `question` tells which one it asks for.
+    """
     text = _grammar("qed").sub("", text.strip()).rstrip()
     items = [*takewhile(_grammar("item").fullmatch, reversed(text.split("\n")))]
     if len(items) > 1:  # "* youngest: 8" and so on, each on its line
@@ -81,31 +75,31 @@ def last_claim(text: str) -> str | None:
     labels = list(_grammar("part").finditer(text))
     if len(labels) > 1 and labels[0][1] in ("a", "i"):
         ends = [*(match.start() for match in labels[1:]), len(text)]
-        parts = [_last(text[m.end() : end]) for m, end in zip(labels, ends, strict=True)]
+        parts = [_last(text[m.end() : end], "") for m, end in zip(labels, ends, strict=True)]
         if None not in parts:
             return " ".join(f"({m[1]}) {part}" for m, part in zip(labels, parts, strict=True))
-    return _last(text)
+    return _last(text, question)
 
 
-def _last(text: str) -> str | None:
+def _last(text: str, question: str) -> str | None:
     starts = [0, *(match.end() for match in _grammar("sentences").finditer(text))]
     for start, end in zip(starts[::-1], [*starts[1:], len(text)][::-1], strict=True):
         sentence = text[start:end].strip()
         if len(sentence) > _LONGEST:
             return None
         if sentence and not _grammar("remark").fullmatch(sentence):
-            return claim(sentence)
+            return claim(sentence, question)
     return None
 
 
-def claim(sentence: str) -> str | None:
+def claim(sentence: str, question: str = "") -> str | None:
     """What a sentence states: its value with unit and restriction, None if it states nothing."""
     if sentence.endswith("?"):
         return None
     bold = list(_grammar("bold").finditer(sentence))
     if len(bold) == 1 and not fault_before(sentence[: bold[0].start()]):
         content = bold[0][1] or bold[0][2]
-        return (is_spoken(content) and claim(content)) or content
+        return (is_spoken(content) and claim(content, question)) or content
     row = _row(sentence.replace("**", ""))
     if len(row.pieces) > _MOST:
         return None
@@ -114,109 +108,195 @@ def claim(sentence: str) -> str | None:
         if yes:
             return yes["words"]
         rests = [row.part(step.end()) for step in _grammar("step").finditer(row.row)]
-        rests = [rest for rest in rests if rest.pieces and ("#" in rest.row or "#" not in row.row)]
+        numeric = "#" in row.row and not _grammar("asks words").search(question)
+        stating = _grammar("some number" if numeric else "some word")
+        rests = [rest for rest in rests if stating.search(rest.row)]
         if not rests:
-            return _stated(row)
+            return _stated(row, question)
         row = rests[-1]
     return None
 
 
-def _stated(row: Row) -> str | None:
-    if _grammar("rejected").search(row.row):
+def _stated(row: Row, question: str) -> str | None:
+    if _grammar("doubted").search(row.row):
         return None
     if _grammar("impossible").search(row.row):
         return "no solution"
-    several = _several_claims(row)
-    if several:
-        return several
+    answered = question and yes_or_no(question, row.written)
+    if answered:
+        return answered
+    claims = _claims(row)
+    if len(claims) > 1:
+        return _asked_for(claims, question)
     theorem = _grammar("theorem").search(row.row)
     row = _without_remarks(row.part(0, theorem.start()) if theorem else row)
     if "#" not in row.row:
-        row = Row(row.text, _with_numbers(row.pieces))
+        if not _grammar("asks words").search(question):
+            row = Row(row.text, _with_numbers(row.pieces))
         if "#" not in row.row:
             return _in_words(row)
+    if _of_another(row.row.rpartition("#")[0], question):
+        return None
     if _grammar("ratio").search(row.row):
         row = _with_ratios(row)
-    all_but = _grammar("all but").search(row.row)
-    if all_but and not _grammar("unclaimed").search(row.row[: all_but.start()]):
-        changed = _grammar("changed").search(row.row[: all_but.start()])
-        return None if changed else row.part(all_but.start()).written.replace(" and ", ", ")
-    if _grammar("bounded").match(row.row):
-        return _inequality(row)
-    if (
-        _grammar("part of whole").search(row.row)
-        and "%" in row.text[: row.pieces[-1].start].rstrip()[-6:]
-    ):
-        return Row(row.text, row.pieces[-3:-2]).written  # "28 is 35% of 80"
+    for name, reading in _READINGS.items():
+        match = _grammar(name).search(row.row)
+        stated = reading(row, match) if match else ""
+        if stated != "":
+            return stated
+    return _value(row, question)
+
+
+def yes_or_no(question: str, statement: str) -> str:
+    """What a text answers: "no" if "not prime" is said and "Is 91 prime?" asked; else "".
+
+    All its words must be asked for, in their order; "not" or "or" in the question leaves it open.
+    """
+    asking = _grammar("yes or no asked").search(question)
+    requested = re.findall("[a-z0-9]+", asking[0].casefold()) if asking else []
+    stated = re.findall("[a-z0-9]+", statement.casefold())
+    about = [word for word in stated if word not in _COMMON_WORDS]
+    rest = iter(requested)
+    if not about or not all(word in rest for word in about) or {"not", "or"} & {*requested}:
+        return ""
+    return "yes" if {"not", "no"}.isdisjoint(stated) else "no"
+
+
+def _value(row: Row, question: str) -> str | None:
+    """The value that stands alone or follows the verb, with its unit and its restriction."""
     row, restriction = _without_restriction(row)
-    subject = _grammar("only value").match(row.row)
-    predicate = _grammar("result").match(subject["after"]) if subject else None
-    if subject and predicate and not _grammar("unclaimed").search(subject["before"]):
-        return row.part(subject.start("after") + predicate.start("words")).written
+    described = _grammar("described").match(row.row)
+    requested = re.findall("[a-z]+", question) if "hich " in question else ()
+    repeated = described and set(described["words"].split()).issubset(requested)
+    if described and not repeated and not _grammar("unclaimed").search(described["before"]):
+        return row.part(described.start("words")).written
     if _grammar("unclaimed").search(row.row):
         return None
     if _grammar("equated").match(row.row) and not _grammar("relation").search(row.written):
         written = re.sub(r"\s+is congruent to\s+", r" \\equiv ", row.written)
         written = re.sub(r"\s+modulo\s+\$?(\w+)\$?", r" \\pmod{\1}", written)
         return re.sub(rf"\s+{_TABLES.source('equates')}\s+", " = ", written) + restriction
-    counted = _grammar("counted").search(row.row)
-    if counted and not _grammar("changed").search(row.row):
-        return row.part(counted.start()).written
     if _grammar("two claims").search(row.row):
-        return row.written
-    match = _grammar("only value").match(row.row) or _grammar("value after verb").match(row.row)
+        return row.written  # "Tom has 5 and Ann has 7"
+    match = (
+        _grammar("only value").match(row.row)
+        or _not_given(row, question)
+        or _grammar("value after verb").match(row.row)
+    )
     if match is None:
         return _in_words(row)
     before, after = match["before"], match["after"]
-    if _grammar("changed").search(_grammar("verbs").split(before)[-1]) or (
-        after.strip() and _grammar("pointed").match(before)
-    ):
+    changed = _grammar("changed").search(_grammar("verbs").split(before)[-1])
+    pointed = after.strip() and _grammar("pointed").match(before)
+    if changed or pointed or _grammar("changed behind").search(after):
+        return None
+    group = row.part(*match.span("value"))
+    behind = _grammar("rounded").sub("", row.text[group.pieces[-1].end :])
+    if fault_after(behind, group.written):
         return None
     if fault_before(row.part(0, match.start("value")).written, either=" or " in match["value"]):
         return None
-    if _grammar("changed behind").search(after):
-        return None
-    value = _grammar("equal sign").sub(
-        r"\1", row.part(match.start("value"), match.end("value")).written
-    )
-    value = _grammar("factorial").sub(
-        r"\1 =", _grammar("name of matrix").sub("", _grammar("last stop").sub(r"\1", value))
-    )
     if after.startswith(" ("):
-        return row.part(match.start("value")).written
-    value = _last_equation(row.part(match.start("value"), match.end("value"))) or value
-    parts = value.split(", or ")
-    if len(parts) == 2 and not _grammar("named letter").search(value):
-        value = " = ".join(parts)  # "0.25, or 25%"
+        return row.part(match.start("value")).written  # "5 (five)"
+    value = _last_equation(group) or group.written
+    for name, instead in _SPELLED.items():
+        value = _grammar(name).sub(instead, value)
     noun = _noun(row.part(match.end("value")), value)
-    about = re.search(r"(?:approximately|about|roughly|around) $", before)
-    return f"{'about ' if about else ''}{value}{noun}{restriction}"
+    about = "about " if _grammar("about").search(before) else ""
+    return f"{about}{value}{noun}{restriction}"
 
 
-def _several_claims(row: Row) -> str:
-    """`radius 5, center (2, 3)` of "The radius is 5 and the center is (2, 3)", "" for others."""
+_SPELLED = {"equal sign": r"\1", "last stop": r"\1", "name of matrix": "", "factorial": r"\1 ="}
+_SPELLED |= {"measured product": r"\1", "and then": ","}
+
+
+def _of_another(subject: str, question: str) -> bool:
+    """Whether a subject is the opposite of what is asked: "The minimum is" for a maximum."""
+    requested = set(re.findall("[a-z]+", question.rpartition(". ")[2].casefold()))
+    named = set(subject.split())
+    for group in _OPPOSITES if question else ():
+        wanted = [not names.isdisjoint(requested) for names in group]
+        stated = [not names.isdisjoint(named) for names in group]
+        if sum(wanted) == 1 and any(stated) and not stated[wanted.index(True)]:
+            return True
+    return False
+
+
+def _not_given(row: Row, question: str) -> re.Match[str] | None:
+    """The only value that the question does not give: `3 hours` of "It needs 3 hours for 240 km".
+
+    What the question counts ("How many balls") must be named beside it.
+    """
+    numerals = _grammar("numeral").findall
+    repeated = set(numerals(question))
+    counted = _grammar("how many").search(question)
+    beside = counted and not is_unit(counted[1]) and counted[1].casefold() not in row.row.split()
+    if not question or beside:
+        return None
+    values = [
+        match
+        for match in _grammar("each value").finditer(row.row)
+        if not repeated.issuperset(numerals(row.part(*match.span("value")).written))
+    ]
+    alone = len(values) == 1 and _grammar("asserting").search(values[0]["before"])
+    return values[0] if alone else None
+
+
+def _claims(row: Row) -> list[tuple[str, str]]:
+    """The names and values of "The radius is 5 and the center is (2, 3)"; [] if it is no list."""
     end = len(row.row.rstrip(" .!"))
     starts = [match.span() for match in _grammar("join").finditer(row.row, 0, end)]
-    parts: list[str] = []
+    claims: list[tuple[str, str]] = []
     begin = 0
     for stop, following in [*starts, (end, end)]:
-        claimed = _grammar("part claim").match(row.row[begin:stop])
+        part = row.row[begin:stop]
+        claimed = _grammar("part claim").match(part)
+        if claimed is None and claims:
+            claimed = _grammar("without verb").match(part)  # "and perimeter 30"
         if claimed is None:
             continue  # "2 and 3 and the ..."
-        words = [word for word in claimed["subject"].split() if word.isalpha()]
-        label = " ".join([word for word in words if word not in _NO_LABEL][:3])
-        subject = f"{claimed['subject']} "[-20:]
+        words = (claimed["noun"] or claimed["subject"]).split()
+        names = [word for word in words if word.replace("-", "").isalpha()]
+        label = " ".join([word for word in names if word not in _NO_LABEL][:3])
+        subject = f"{claimed['subject']} {claimed['noun'] or ''} "[-20:]
         if (
             not label
             or _grammar("unclaimed").search(claimed[0])
             or _grammar("changed").search(subject)
         ):
-            return ""
+            return []
         value = row.part(begin, stop).part(claimed.start("value")).written
-        parts.append(f"{label} {value.replace(_MINUS, '-')}")
+        claims.append((label.removesuffix("-coordinate"), value.replace("\N{MINUS SIGN}", "-")))
         begin = following + 1
-    whole = len(parts) > 1 and begin == end + 1
-    return ", ".join(parts) if whole else ""
+    return claims if begin == end + 1 else []
+
+
+def _asked_for(claims: list[tuple[str, str]], question: str) -> str:
+    """The value of the only name that the question has, else all with their names."""
+    words = set(" ".join(_grammar("asked").findall(question)).casefold().split())
+    requested = [value for label, value in claims if words.issuperset(label.split())]
+    if len(requested) == 1 and "and" not in words:
+        return requested[0]
+    return ", ".join(f"{label}{' =' * (len(label) == 1)} {value}" for label, value in claims)
+
+
+def _all_but(row: Row, match: re.Match[str]) -> str | None:
+    before = row.row[: match.start()]
+    if _grammar("unclaimed").search(before) or _grammar("changed").search(before):
+        return None
+    return row.part(match.start()).written.replace(" and ", ", ")
+
+
+def _share(row: Row, match: re.Match[str]) -> str:
+    """`35%` of "28 is 35% of 80"."""
+    share = row.part(*match.span("value")).written
+    return share if share.endswith(("%", "percent")) else ""
+
+
+def _counts(row: Row, match: re.Match[str]) -> str:
+    """`8 goats and 12 chickens`."""
+    changed = _grammar("changed").search(row.row) or _grammar("unclaimed").search(row.row)
+    return "" if changed else row.part(match.start()).written
 
 
 def _last_equation(group: Row) -> str:
@@ -227,10 +307,12 @@ def _last_equation(group: Row) -> str:
     return parts[-1] if joined and all("=" in part for part in parts) else ""
 
 
-def _inequality(row: Row) -> str:
+def _inequality(row: Row, match: re.Match[str]) -> str:
     """`x \\ge 2 \\text{ and } x < 5` of "x is at least 2 and less than 5"."""
-    letter, *values = [row.text[p.start : p.end] for p in row.pieces if p.kind == "#"]
-    signs = map(_sign, _grammar("bound").findall(row.row))
+    span = row.part(match.start(), match.end())
+    letter, *values = [span.text[p.start : p.end] for p in span.pieces if p.kind == "#"]
+    between = " between " in span.row
+    signs = [">", "<"] if between else map(_sign, _grammar("bound").findall(span.row))
     return " and ".join(f"{letter} {sign} {n}" for sign, n in zip(signs, values, strict=True))
 
 
@@ -240,6 +322,14 @@ def _sign(bound: str) -> str:
     return ("\\le" if closed else "<") if upper else ("\\ge" if closed else ">")
 
 
+_READINGS: dict[str, Callable[[Row, re.Match[str]], str | None]] = {
+    "all but": _all_but,
+    "bounded": _inequality,
+    "part of whole": _share,
+    "counted": _counts,
+}
+
+
 def _noun(behind: Row, value: str) -> str:
     """The noun, or the time of day, that follows a value and belongs to it."""
     words = behind.row.split()
@@ -247,37 +337,28 @@ def _noun(behind: Row, value: str) -> str:
     count = len(time[0].split()) if time else 0
     if not count and not _grammar("relation").search(value) and "\\text" not in value:
         phrase = next((n for n, word in enumerate(words) if word in _PREPOSITIONS), len(words))
-        plain = phrase <= 2 and not _grammar("filler").match(" ".join(words[phrase - 1 :]))
+        plain = phrase <= 2 and _ARTICLES.isdisjoint(words[:phrase])
+        plain = plain and not _grammar("filler").match(" ".join(words[phrase - 1 :]))
         count = phrase if plain and unit(" ".join(words[:phrase])) is not None else 0
     return f" {Row(behind.text, behind.pieces[:count]).written}" if count else ""
 
 
 def _without_remarks(row: Row) -> Row:
     """The row up to a remark, a contrast or the last mark."""
-    marks = (".", ",", ";", ":", "!", *(() if " ( " in row.row else (")",)))
-    while row.pieces and row.pieces[-1].kind in marks:
-        row = Row(row.text, row.pieces[:-1])
+    row = row.part(0, len(row.row.rstrip(" .,;:!" if " ( " in row.row else " .,;:!)")))
     for name in ("contrast", "remark behind"):
         for match in _grammar(name).finditer(row.row):
             head, tail = row.part(0, match.start()), row.part(match.start())
-            first = tail.pieces[0].kind
-            if match.start() == 0 or row.row[match.start() - 1] != " ":
-                continue
-            if ("#" in row.row and "#" not in head.row) or head.row.endswith(_EXACTLY):
-                continue
-            if first == "(" and tail.pieces[1].kind.partition("-")[0] in CARDINALS:
-                continue  # "5 (five)"
             restricts = _without_restriction(row)[1]
-            goes_on = bool(restricts or _grammar("restated").search(tail.row))
-            goes_on = goes_on or (
-                "#" not in row.row and _grammar("be word").search(tail.row) is not None
+            goes_on = restricts or (
+                _grammar("restated").search(tail.row) and not _grammar("claimed").search(head.row)
             )
-            denied = first in ("that", "who") and _grammar("unclaimed").search(tail.row)
-            goes_on = goes_on and (restricts != "" or not _grammar("claimed").search(head.row))
-            short = "#" not in row.row and len(head.pieces) < 3
-            if name == "remark behind" and (goes_on or denied or short):
+            short = len(head.pieces) < 3
+            begins = row.row[: match.start()].endswith(" ")  # a word, and not "somewhere"
+            if not begins or ("#" in row.row and "#" not in head.row):
                 continue
-            return _without_remarks(head)
+            if name == "contrast" or not (goes_on or (short and "#" not in row.row)):
+                return _without_remarks(head)
     return row
 
 

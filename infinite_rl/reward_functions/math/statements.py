@@ -1,8 +1,7 @@
 """What the words around an answer do to it: state it, deny it, suppose it, quote it, count with it.
 
 The text is cut into tokens, each of one kind, and the productions of `statements.txt` are rows of
-kinds; a text of kinds is a string with a character for each token. Nothing is guessed: a sentence
-with a second number, or with a word that counts, compares or denies, is returned as it is.
+kinds; a text of kinds is a string with a character for each token.
 """
 
 import re
@@ -23,6 +22,7 @@ _BEFORE_CHARS, _AFTER_CHARS = 100, 200  # that are read before and behind an ans
 # -- the engine: kinds of tokens as characters, productions as patterns of these ------------------
 
 _ROWS = [row.split() for row in TABLES.rows("kinds")]
+_ROWS += [[word, word] for word in TABLES.listed("words")]
 _CODES = {name: chr(0xE000 + index) for index, (name, *_) in enumerate(_ROWS)}
 _OTHERS = ("num", "letter", "word", "cmd", "space", "line", "sign")
 _CODES |= {name: chr(0xE800 + index) for index, name in enumerate(_OTHERS)}
@@ -170,7 +170,7 @@ def unit_after(after: str) -> str:
     return "".join(tokens.texts[unit.start(1) : unit.end(1)]) if unit else ""
 
 
-# -- cuts, and sentences with one number ----------------------------------------------------------
+# -- cuts -----------------------------------------------------------------------------------------
 
 
 def until_end_token(text: str) -> str:
@@ -183,35 +183,3 @@ def until_next_question(text: str, start: int = 0) -> str:
     """Cut a text at the first question that the model adds after `start`."""
     question = NEXT_QUESTION.search(text, start)
     return text[: question.start()] if question else text
-
-
-_MAX_SENTENCE = 400  # characters
-_SENTENCE, _WORD = TABLES.pattern("sentence"), TABLES.pattern("word")
-_MONEY = TABLES.pattern("money")
-_GAPS = re.compile(r"(?:[\s*()!:=]|[.,](?=[\s*)]|\Z))+")  # between words
-_MODIFYING = TABLES.words("modifying")
-
-
-def stated_number(sentence: str) -> str:
-    """Return the number of a sentence such as "She makes $18 a day.", else the whole sentence.
-
-    It must be the only number, and no word may count ("two", "dozen"), compare ("more than"), deny
-    or retract. A label before a number ("question 18") is such a word, too.
-    """
-    if len(sentence) > _MAX_SENTENCE:
-        return sentence
-    match = _SENTENCE.fullmatch(sentence)
-    if match is None:
-        return sentence
-    before, number, after = match.group("before", "number", "after")
-    if before[-1:].isalnum() or after[:1].isalnum() or after[:1] in ("!", "-"):
-        return sentence
-    amount = re.sub(r"[\\$€£\s]", "", number).replace("\N{MINUS SIGN}", "-")
-    rest = f"{before} {after if _MONEY.search(number) is None else after.removeprefix('$')}"
-    words = [word for word in _GAPS.split(rest) if word]
-    plain = all(_WORD.fullmatch(word) and not _modifies(word.lower()) for word in words)
-    return amount if plain else sentence
-
-
-def _modifies(word: str) -> bool:
-    return word.endswith(("n't", "n\u2019t")) or _MODIFYING.issuperset(word.split("-"))

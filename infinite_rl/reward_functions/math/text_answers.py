@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ...parsing.number_words import normalized_ordinal, number_in_words
 from ...parsing.word_tables import WordTables
 from . import units
-from .preprocess import DENIALS
+from .tokens import DENIALS
 from .tree import REALS, Node, number
 
 _TABLES = WordTables(__file__)

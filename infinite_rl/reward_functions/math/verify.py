@@ -4,23 +4,29 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Literal
 
+from ...parsing.word_tables import WordTables
+from . import units
 from .bounds import Budget, NotReady, OutOfTime, OverBudget, Unavailable, Undefined, Unparsed
 from .canonicalize import canonicalize
 from .equivalence import difference
-from .exact import half_factored
+from .exact import factors, half_factored
 from .extract import Convention, answer_text
 from .normal_form import read
 from .regions import approximate_value
+from .sentences import yes_or_no
+from .tokens import DENIALS
 from .tree import Node, show
 
 Decimals = Literal["exact", "gold"]
 VerdictStatus = Literal["equal", "different", "unparsed", "timeout", "budget"]
 
+_asks = WordTables(__file__).pattern
 _INTEGER = re.compile(r"\s{0,99}(?:\$(-?[0-9]{1,300})\$|(-?[0-9]{1,300}))\.?\s{0,99}")
 CALCULUS = ("\\int", "\\sum", "\\prod", "\\lim", "{dx}", "∫", "∑", "∏")  # perhaps work for sympy
 _DECIMAL = re.compile(r"\.([0-9]+)(?:e([-+]?[0-9]{1,3}))?")
@@ -102,7 +108,8 @@ def _judged(
     faults: dict[str, Exception] = {}
     for side, text in (("gold", gold), ("prediction", prediction)):
         try:
-            answers[side] = answer_text(text, extract, reference=side == "gold")
+            requested = question if side == "prediction" else ""
+            answers[side] = answer_text(text, extract, reference=side == "gold", question=requested)
         except Unparsed as fault:
             faults[side] = fault
     numerals = [_INTEGER.fullmatch(answer) for answer in answers.values()]
@@ -179,21 +186,70 @@ def _decided(
         return Verdict("equal", "", *shown)  # `b` and `B`
     try:
         reason = difference(prediction, gold, budget)
-        if reason and question and prediction.op == "text" and gold.value in ("yes", "no"):
-            from .question import yes_or_no
-
-            reason = "" if yes_or_no(question, str(prediction.value)) == gold.value else reason
+        if reason and question:
+            prediction = _as_asked(question, prediction, gold)
+            reason = difference(prediction, gold, budget)
         if not reason and half_factored(prediction, gold, budget):
             reason = "one is factored further"
         if not reason and question:
-            from .question import unasked  # most callers have none
-
-            reason = unasked(question, prediction, gold, budget)
+            reason = _unasked(question, prediction, gold, budget)
     except Undefined as fault:
         return Verdict("different", str(fault), *shown)
     except _FAULTS as fault:
         return Verdict(_status(fault), str(fault), *shown)
     return Verdict("different" if reason else "equal", reason, *shown)
+
+
+def _as_asked(question: str, prediction: Node, gold: Node) -> Node:
+    """The prediction as an answer to the question, which may hold a part of it.
+
+    "Not prime" answers "Is 91 prime?", `x + y = 5` is what "Find $x+y$" asks for, and a "triangle"
+    that is asked about may follow a word.
+    """
+    if prediction.op == "equation" and gold.is_expression:
+        for formula in _asks("formula").findall(question):
+            with suppress(*_FAULTS):
+                if _cached_form(formula) == prediction.args[0]:
+                    return prediction.args[1]
+    if not prediction.op == gold.op == "text":
+        return prediction
+    statement, expected = str(prediction.value), str(gold.value)
+    if expected in ("yes", "no"):
+        return Node("text", (), yes_or_no(question, statement) or statement)
+    requested_words = set(re.findall("[a-z]+", question.casefold())) - DENIALS
+    one, other = (_without_last_words(text, requested_words) for text in (statement, expected))
+    return gold if one == other else prediction
+
+
+def _without_last_words(text: str, requested_words: set[str]) -> Node:
+    words = text.split()
+    while len(words) > 1 and words[-1] in requested_words and DENIALS.isdisjoint(words):
+        words.pop()
+    return _cached_form(" ".join(words))
+
+
+def _unasked(question: str, prediction: Node, gold: Node, budget: Budget) -> str:
+    """Why an answer that equals the gold is not in the form that is asked for; "" if it is.
+
+    A list must have its order, a number its unit if the gold has none, and a product its factors.
+    """
+    if prediction.op == gold.op == "list" and _asks("order").search(question):
+        pairs = zip(prediction.args, gold.args, strict=False)
+        return "another order" if any(difference(*pair, budget) for pair in pairs) else ""
+    if prediction.unit is not None and gold.unit is None:
+        counted = _asks("counted").search(question)
+        if counted and units.is_unit(prediction.unit.name):
+            kind = units.unit(counted[1])
+            if kind is None or kind.dimension != prediction.unit.dimension:
+                return f"not a number of {counted[1]}"
+        words = [next(filter(None, match.groups())) for match in _asks("unit").finditer(question)]
+        measures = [units.unit(word) for word in words if units.is_unit(word)]
+        wanted = measures[-1] if measures else None
+        if wanted is not None and wanted.dimension == prediction.unit.dimension:
+            return "" if wanted.factor == prediction.unit.factor else f"not in {wanted.name}"
+    if len(factors(gold, budget)) > 1 and _asks("factor").search(question):
+        return "" if len(factors(prediction, budget)) > 1 else "it is not factored"
+    return ""
 
 
 def _integers(prediction: re.Match[str], gold: re.Match[str]) -> Verdict:

@@ -28,7 +28,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..coding.reference import RowLimits, read_limits
-from ..reward_function import BadReference
+from ..reward_function import BadReference, reference_object
 from .compare import COMPARISONS
 
 _KEYS = {"query", "database", "compare", "tolerance", "limits"}
@@ -50,11 +50,8 @@ class SqlReference:
 @lru_cache(maxsize=64)
 def read_reference(text: str) -> SqlReference:
     """Read the answer of a row. Raises `BadReference`."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        raise BadReference("the answer is not JSON") from None
-    if not isinstance(value, dict) or not {"query", "database"} <= value.keys() <= _KEYS:
+    value = reference_object(text, "the answer")
+    if not {"query", "database"} <= value.keys() <= _KEYS:
         raise BadReference(f"the answer must be an object of {', '.join(sorted(_KEYS))}")
     compare = value.get("compare", "bird")
     if compare not in COMPARISONS:

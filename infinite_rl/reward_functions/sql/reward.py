@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
@@ -14,7 +13,14 @@ from ...sandbox.calibration import time_factor
 from ...sandbox.runtimes import FUEL_EPOCH_NS, Limits
 from ...sandbox.sql.values import ResultSet, SqlError
 from ...types import RewardFunctionScore, Sample
-from ..reward_function import BadReference, Expected, RewardFunction, by_predicate, unscored
+from ..reward_function import (
+    BadReference,
+    Expected,
+    RewardFunction,
+    by_predicate,
+    reference_text,
+    unscored,
+)
 from .compare import as_run, same_results
 from .databases import image_of, sql_guest
 from .reference import SqlReference, read_reference
@@ -65,12 +71,8 @@ class SqlRewardFunction(RewardFunction):
         if callable(expected_output):
             return self.shaped(by_predicate(expected_output, form, query), text)
         try:
-            is_text = isinstance(expected_output, str)
-            source = str(expected_output) if is_text else json.dumps(expected_output)
-        except (TypeError, ValueError, RecursionError):
-            return unscored(form, "the answer is not JSON")
-        try:
-            score = self._judged(form, query, read_reference(source))
+            answer = reference_text(expected_output, "the answer")
+            score = self._judged(form, query, read_reference(answer))
         except BadReference as fault:
             score = unscored(form, str(fault))
         except RuntimeMissing as fault:

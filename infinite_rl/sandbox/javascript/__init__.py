@@ -3,7 +3,8 @@
 tokens, modules  scan the source: tokens, imports as scripts
 names, runners   what the tests name: the program's functions, those of a test runner
 machine          one instance: values, calls, texts
-guest            runs the program, then its tests, and passes messages between the two
+run              one run: the program, then its tests, and the messages between the two
+guest            the guest: its runs, and the plain tests that it has read
 typescript       the guest of TypeScript: strips the types, and runs the rest
 session          one instance that is kept between the turns of a model
 

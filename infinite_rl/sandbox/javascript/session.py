@@ -15,10 +15,11 @@ from ...errors import SandboxError, UsageError
 from ...types import Program
 from ..engine import deadline, fresh_store, timeout_reason
 from ..instance import MemoryImage, OutOfBounds
-from ..runtimes import Limits, load_guest, runtime_named
-from ..session import START_S, TurnOutput, TurnResult, TurnStatus
-from .guest import JavaScriptGuest, Run, Side, Stopped, whole
+from ..runtimes import Limits, Output, load_guest, runtime_named
+from ..session import START_S, TurnResult, TurnStatus, result_of
+from .guest import JavaScriptGuest
 from .machine import GLOBAL_SCRIPT, OutOfMemory
+from .run import Run, Side, Stopped, whole
 
 # A function that shows a value as Node's prompt does, and undefined as nothing. The value of a
 # script that awaits is in an object.
@@ -126,15 +127,15 @@ class JavaScriptInterpreter:
         machine.drive("flush")
         # The report is the error of the turn: it needs no room in the output, which may be full.
         # One character beyond the limit shows that the report is cut.
-        printed, report = turns.printed, TurnOutput(turns.limits.output_chars + 1)
+        printed, report = turns.printed, Output(turns.limits.output_chars + 1)
         turns.printed = report
         try:
             box = machine.drive("fail", error)
         finally:
             turns.printed = printed
-        printed.write(1, "".join(report.pieces[1]))
+        printed.write(1, report.text(1))
         kind = 0 if box is None else machine.number(box)
-        text = "".join(report.pieces[2]) or "InternalError: out of memory"
+        text = report.text(2) or "InternalError: out of memory"
         is_full = kind == 1 or ((box is None or kind == 2) and turns.is_full())
         return "memory" if is_full else "error", "", text
 
@@ -149,7 +150,7 @@ class _Turns(Run):
     def begin(self, limits: Limits) -> None:
         """Begin a turn."""
         self.limits, self.exit_code = limits, 0
-        self.printed = TurnOutput(limits.output_chars)
+        self.printed = Output(limits.output_chars)
 
     def write(self, descriptor: int, text: str) -> None:
         """Keep what is printed, as far as there is room."""
@@ -157,7 +158,7 @@ class _Turns(Run):
 
     def turn(self, status: TurnStatus, error: str = "", value: str = "") -> TurnResult:
         """Return the result of the turn."""
-        turn = self.printed.turn(status, whole(error), whole(value))
+        turn = result_of(self.printed, status, whole(error), whole(value))
         return replace(turn, stdout=whole(turn.stdout), stderr=whole(turn.stderr))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from ...parsing.syntax import syntax_tree
+from ...parsing.syntax import UNREADABLE, syntax_tree
 from ..checkers import CheckerVerdict
 from ..executor import RewardExecutor
 
@@ -64,7 +64,7 @@ def _function_of(checker: str) -> tuple[str, str]:
     """The name of the function that a checker defines, and why it cannot be called, or ""."""
     try:
         tree = syntax_tree(checker)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except UNREADABLE as error:
         return "", f"the checker is no Python: {error}"
     defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     name = next((each for each in _NAMES if each in defined), "")

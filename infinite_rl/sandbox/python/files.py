@@ -429,10 +429,7 @@ _METHODS: dict[str, tuple[int, Callable[..., bytes]]] = {
     "stat": (8, lambda host, handle: host.files.node(handle).stat()),
     "stat-at": (8, lambda host, handle, _how, *path: _named(host, handle, *path).stat()),
     "metadata-hash": (8, lambda host, handle: _hash(host.files.node(handle))),
-    "metadata-hash-at": (
-        8,
-        lambda host, handle, _how, *path: _hash(_named(host, handle, *path)),
-    ),
+    "metadata-hash-at": (8, lambda host, handle, _how, *path: _hash(_named(host, handle, *path))),
     "get-flags": (1, lambda host, handle: bytes([host.files.descriptor(handle).flags & 0x3F])),
     "set-times": (1, lambda host, handle, *times: _set_times(host, host.files.node(handle), times)),
     "set-times-at": (

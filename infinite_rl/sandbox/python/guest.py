@@ -32,6 +32,7 @@ from ..runtimes import (
     STOPPED,
     STOPPED_FOR_TIME,
     Limits,
+    Output,
     is_installed,
     load_guest,
     runtime_named,
@@ -88,14 +89,11 @@ class Session:
         self.files = Tree()
         self.plain: list[list[Step]] = []  # the tests that the host compares
         self._position = 0  # of the next step of the next plain test
-        self._room = limits.output_chars
-        self._printed: dict[int, list[str]] = {1: [], 2: []}
+        self._printed = Output(limits.output_chars)
 
     def emit(self, fd: int, text: str) -> None:
-        piece = text[: self._room]
-        self._printed.get(fd, self._printed[2]).append(piece)
-        self._room -= len(piece)
-        if len(piece) < len(text):
+        self._printed.write(fd, text)
+        if self._printed.is_cut:
             raise Stop("output")
 
     def is_going_on(self, message: str) -> bool:
@@ -113,12 +111,12 @@ class Session:
 
     def execution(self, status: ExecutionStatus, exit_code: int, reason: str = "") -> Execution:
         """Return the execution so far."""
-        stderr = "".join(self._printed[2])
+        stderr = self._printed.text(2)
         if reason:
             stderr += ("" if not stderr or stderr.endswith("\n") else "\n") + reason + "\n"
         duration = time.monotonic() - self.started
         results = tuple(self.results)
-        stdout = "".join(self._printed[1])
+        stdout = self._printed.text(1)
         return Execution(stdout, stderr, exit_code, status, duration, results, self.fuel)
 
     def limit(self, status: ExecutionStatus, cause: str = "") -> Execution:

@@ -219,11 +219,7 @@ class _Forms:
         return collections.deque(items, extra) if kind == "q" else items
 
 
-_NUMBERS: dict[str, Callable[..., Any]] = {
-    "c": complex,
-    "r": range,
-    "Fr": Fraction,
-}
+_NUMBERS: dict[str, Callable[..., Any]] = {"c": complex, "r": range, "Fr": Fraction}
 
 
 def _is_short(form: Any) -> bool:

@@ -21,8 +21,8 @@ from ...errors import SandboxError
 from ..compiled import load_compiled
 from ..engine import Code, deadline, engine_for
 from ..instance import Instance, MemoryImage, OutOfBounds, Prepared
-from ..runtimes import Limits, runtime_named
-from ..session import START_S, TurnOutput, TurnResult, TurnStatus
+from ..runtimes import Limits, Output, runtime_named
+from ..session import START_S, TurnResult, TurnStatus, result_of
 from .files import OpenFiles, host_function
 from .guest import (
     NO_STEPS,
@@ -79,11 +79,11 @@ class PythonInterpreter:
             with deadline(side.store, limits.timeout_s):
                 answer = side.ask(call)
         except (Stop, Left, *_FAILURES) as failure:
-            return side.output.turn(*_ending(failure, side.session))
+            return result_of(side.printed, *_ending(failure, side.session))
         match answer:
             case ["t", str(value), str(error), "ok" | "error" | "memory" as status]:
-                return side.output.turn(status, error, value)
-        return side.output.turn("ended", "The code has broken its interpreter")
+                return result_of(side.printed, status, error, value)
+        return result_of(side.printed, "ended", "The code has broken its interpreter")
 
     def state(self) -> PythonState:
         """Return the state; see `Interpreter.state`."""
@@ -130,8 +130,8 @@ class _Side(Side):
     def begin(self, limits: Limits) -> None:
         """Begin a turn."""
         self.session.ends_at = time.monotonic() + limits.timeout_s
-        self.output = TurnOutput(limits.output_chars)
-        self.emit = self.output.write
+        self.printed = Output(limits.output_chars)
+        self.emit = self.printed.write
 
     def ask(self, request: list[Any]) -> Any:
         """Return the form of what the interpreter answers; None if that cannot be read."""

@@ -105,7 +105,7 @@ class FileSystem(System):
 
     def __init__(self, tree: Tree, library: Library, host: Streams) -> None:
         super().__init__(b"", Limits())
-        self._tree, self._library, self._host = tree, library, host
+        self._library, self._host = library, host
         self._opened: dict[int, _Open] = {
             _ROOT: _Open(tree.root),
             _LIBRARY: _Open(library.folder, is_library=True),

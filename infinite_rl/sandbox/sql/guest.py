@@ -21,14 +21,7 @@ from ..compiled import load_compiled
 from ..engine import Code, deadline, engine_for, fresh_store, fuel_used, shielded, timeout_reason
 from ..instance import HostFunction, Instance, OutOfBounds, Prepared
 from ..json_values import same_json, shown_json
-from ..runtimes import (
-    STOPPED,
-    STOPPED_FOR_TIME,
-    Limits,
-    RunClock,
-    runtime_named,
-    too_long,
-)
+from ..runtimes import STOPPED, STOPPED_FOR_TIME, Limits, RunClock, runtime_named, too_long
 from .values import Image, ResultSet, SqlError, TooManyValues, Value, read_results, shown
 
 BYTES_A_CHARACTER = 5  # of emitted rows, at most, for each character that is printed
