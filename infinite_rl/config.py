@@ -181,7 +181,7 @@ class Config:
         key = str(fault["loc"][0]) if fault["loc"] else "the config"
         if fault["type"] == "missing":
             return cls._missing(key)
-        limits, text = fault.get("ctx", {}), fault["msg"]
+        limits, text, hint = fault.get("ctx", {}), fault["msg"], ""
         if "ge" in limits:
             text = f"must be at least {limits['ge']:g}"
         elif "le" in limits:
@@ -192,7 +192,9 @@ class Config:
             text = "Input should be a valid dictionary"
         for theirs, ours in _WORDS.items():
             text = text.replace(theirs, ours)
-        return f"{key} {text}, not {fault['input']!r}"
+        if fault["type"] == "one_of":
+            hint = nearest(fault["input"], limits["names"].split(", "))
+        return f"{key} {text}, not {fault['input']!r}{hint}"
 
 
 _LISTS = ("sequence_str", "is_instance_of")

@@ -47,10 +47,12 @@ class UsageError(InfiniteRLError, ValueError):
 
 
 class UnknownName(UsageError):
-    """A name that is not in its table; the message lists the names that are."""
+    """A name that is not in its table; the message lists those that are, and the nearest."""
 
     def __init__(self, kind: str, name: object, names: Iterable[str]) -> None:
-        super().__init__(f"unknown {kind} {shown(name)}; known: {', '.join(sorted(names))}")
+        table = sorted(names)
+        hint = nearest(name, table) if isinstance(name, str) else ""
+        super().__init__(f"unknown {kind} {shown(name)}; known: {', '.join(table)}{hint}")
 
 
 def shown(value: object) -> str:

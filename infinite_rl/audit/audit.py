@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 
 from .confirming import confirmed_findings
@@ -12,7 +12,14 @@ from .findings import Rate, Report, ordered
 from .learning import LEARNED, OF_FORM_ALONE, as_lists, learn
 from .probe_run import Limits, ProbeRun
 from .probes import ACCEPT, EXPLOITABLE, FALSE_REJECT, KINDS, REFUSE
-from .probing import note_on_unpaid, probe_function, probe_golds, probe_rows, probe_unlearned
+from .probing import (
+    note_on_unpaid,
+    note_slowest,
+    probe_function,
+    probe_golds,
+    probe_rows,
+    probe_unlearned,
+)
 from .process import Reply
 from .rows import AuditRow
 from .targets import Settings, Target, Witness
@@ -27,15 +34,20 @@ def audit(
     settings: Settings | None = None,
     limits: Limits | None = None,
     wrap: str = "",
+    on_stage: Callable[[str], None] = lambda _: None,
 ) -> Report:
     """Audit a target on rows. `wrap` states the form of answers: a text with {answer} in it.
+
+    `on_stage` is called with the name of each stage as it begins.
 
     Raises:
         UsageError: the target cannot be loaded in time, or the rows do not fit it.
     """
     started, limits = time.monotonic(), limits or Limits()
     with Target(spec, settings or Settings(), started + limits.seconds) as target:
-        report = _report(ProbeRun(target, rows, limits, wrap, started))
+        run = ProbeRun(target, rows, limits, wrap, started)
+        run.on_stage = on_stage
+        report = _report(run)
     report.seconds = time.monotonic() - started
     return report
 
@@ -64,6 +76,7 @@ def _report(run: ProbeRun) -> Report:
     report, learned = run.result, False
     golds = [row for row in run.rows if row.gold or row.response]
     probed = spread(golds, run.limits.rows)
+    report.probed = len(probed)
     with run.until(_OF_CALLS, "the search for the form of a right answer, and all probes"):
         if any(row.others for row in golds):
             run.rows = as_lists(run, golds)
@@ -82,6 +95,8 @@ def _report(run: ProbeRun) -> Report:
     if not learned and not report.note and not report.cut:
         with run.until(_OF_CALLS, "the prompts as completions"):
             report.note = note_on_unpaid(run, probed)
+    if report.cut and not run.failures["hang"]:
+        note_slowest(run)
     report.findings = ordered(confirmed_findings(run))
     wrong = {REFUSE: EXPLOITABLE, ACCEPT: FALSE_REJECT}
     rates = {}

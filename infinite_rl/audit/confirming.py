@@ -9,12 +9,12 @@ from itertools import islice
 
 from .findings import Finding, cost
 from .probe_run import AGAIN, COMPARED, ProbeRun
-from .probes import ACCEPT, KINDS, ONE_TURN, REFUSE, SEVERITIES, UNEQUAL, Probe
+from .probes import ACCEPT, KINDS, NO_GAIN, ONE_TURN, REFUSE, SEVERITIES, SLOW, UNEQUAL, Probe
 from .surfaces import without_work
 from .targets import Witness, same
 
 _OF_STATE = ("order", UNEQUAL, "many calls", "growth", "side effect", "patched", "executed")
-_WHOLE = ("batch", "batch zero", "patched", "prompt")  # witnesses that are not made smaller
+_WHOLE = ("batch", "batch zero", "patched", "prompt", SLOW)  # witnesses that are not made smaller
 
 
 def confirmed_findings(run: ProbeRun) -> list[Finding]:
@@ -109,7 +109,7 @@ def _smaller(run: ProbeRun, finding: Finding, is_pure: bool) -> Finding:
 
 def _minimal(run: ProbeRun, probe: Probe, witness: Witness) -> Witness:
     """A shorter witness: fewer pairs, or half of the text, while the finding shows."""
-    if witness.expect == ONE_TURN or witness.kind in _WHOLE:
+    if witness.expect in (ONE_TURN, NO_GAIN) or witness.kind in _WHOLE:
         return witness
     if len(witness.pairs) > 1 and witness.kind not in ("threads",):
         for pair in witness.pairs:

@@ -71,6 +71,7 @@ class Report:
     target: str
     kind: str
     rows: int
+    probed: int = 0
     surface: Surface | None = None
     full: float = 0.0
     floor: float = 0.0
@@ -135,6 +136,8 @@ def cost(kind: str, reply: Reply, rows: int, of_rows: int, full: float, floor: f
         return f"On {share:.0%} of the probed rows a right answer earns {reply.reward:g}."
     if severity != EXPLOITABLE:
         return ""
+    if kind == "padding":
+        return f"Padded, a right answer earns {reply.reward:g} in place of {full:g}."
     if kind in _BLIND:
         gain = share * (reply.reward - floor) / span
         return f"A policy that does nothing else earns {gain:.0%} of the full reward."

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import UsageError, store_errors
 from .findings import Finding, Report
-from .probes import KINDS, REFUSE, SAME, UNEQUAL
+from .probes import IN_TIME, KINDS, REFUSE, SAME, UNEQUAL
 from .surfaces import without_work
 from .targets import Settings, Witness
 
@@ -32,13 +32,16 @@ def text(report: Report) -> list[str]:
     """The report of one target, as lines."""
     lines = _summary(report)
     for number, finding in enumerate(report.findings, 1):
-        lines += ["", *_finding(number, finding, report.threshold)]
+        head, *rest = _finding(number, finding, report.threshold)
+        lines += ["", *wrap(head, _WIDTH, subsequent_indent="   "), *rest]
     return lines
 
 
 def _summary(report: Report) -> list[str]:
     """The target, how it is paid, the rates, and the parts that were not audited."""
-    lines = [f"{report.target} ({report.kind}), {report.rows} rows"]
+    probed = f", {report.probed} of them probed in full (--sample)"
+    rows = f"{report.rows} row{'s' * (report.rows != 1)}{probed * (report.probed < report.rows)}"
+    lines = [f"{report.target} ({report.kind}), {rows}"]
     if report.surface:
         form = without_work(report.surface.text)[-80:]
         lines += _folded(
@@ -95,10 +98,14 @@ def outcome(finding: Finding) -> str:
         return "the code ran"
     if finding.kind == UNEQUAL:
         return reply.what
+    if witness.expect == IN_TIME and not reply.fault:
+        return f"one call took {reply.seconds:.1f} s"
     if reply.changed and witness.expect == SAME:
         return f"the call changed {', '.join(reply.changed)}"
     value = (
-        f"{reply.reward:g}" if reply.reward is not None else f"{reply.fault} {reply.what}".strip()
+        f"{reply.reward:g}"
+        if reply.reward is not None
+        else ", ".join(filter(None, (reply.fault, reply.what)))
     )
     if witness.expect == SAME:
         return f"called otherwise ({witness.how}, {len(witness.pairs)} calls): {value}"
@@ -148,6 +155,7 @@ def values(report: Report, settings: Settings) -> dict[str, Any]:
         "target": report.target,
         "kind": report.kind,
         "rows": report.rows,
+        "probed": report.probed,
         "form": report.surface and report.surface.text,
         "full": report.full,
         "floor": report.floor,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -48,6 +48,7 @@ class ProbeRun:
         self.target, self.rows, self.limits, self.wrap = target, rows, limits, wrap
         self.started, self.claims = started, target.claims
         self.stage = ""  # the work that is cut if the time is over now
+        self.on_stage: Callable[[str], None] = lambda _: None
         if self.claims.tolerance:
             self.rows = [replace(row, tolerant=True) for row in rows]
         self.is_graded = False  # wrong answers earn more the nearer they are
@@ -63,6 +64,7 @@ class ProbeRun:
     def until(self, share: float, stage: str) -> Iterator[None]:
         """End a block at a share of the time, and note the stage that was cut by that."""
         self.stage = stage
+        self.on_stage(stage)
         self.target.end_at(self.started + share * self.limits.seconds)
         try:
             yield

@@ -5,21 +5,26 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, zip_longest
+from typing import Any
 
 from .child import MESSAGES
 from .learning import LEARNED
 from .probe_run import MOST_HANGS, SLOW_S, ProbeRun
 from .probes import (
     ACCEPT,
+    IN_TIME,
     KINDS,
     NO_FILE,
+    NO_GAIN,
     NOT_ALL,
     ONE_TURN,
     REFUSE,
     SAME,
+    SLOW,
+    SURVIVE,
     UNEQUAL,
     Probe,
     answers,
@@ -34,6 +39,8 @@ from .surfaces import Surface, surfaces
 from .targets import Witness, pays
 
 _GOLDS_S = 5.0  # for the golds of all rows
+_TOO_LONG_S, _TOO_LONG = 1.0, 10  # seconds of a call that is slow, and times the fastest call
+_OF_SHORT = 0.85  # share of the time after which the calls with a short text are cut
 _LONG_S = 0.1  # seconds of a call with a long text, from which a longer one is tried
 _CALLED = 12  # rows whose answers are called in batches, threads and forks
 _FORGED = 2  # rows of code whose harness is attacked
@@ -100,6 +107,7 @@ def probe_rows(run: ProbeRun, rows: Sequence[AuditRow]) -> None:
         texts = answers.lengths(rows[0], run.forms[0])
         pairs = [(rows[0].sent(), each) for each in texts]
         run.show(Witness("uneven length", ONE_TURN, pairs, run.result.threshold))
+        _padding(run, pairs)
     for number, row in enumerate(rows):
         run.stage = f"the probes, from row {number + 1} of {len(rows)} on"
         if number < LEARNED and (texts := answers.wrong_texts(row)):
@@ -270,3 +278,34 @@ def probe_function(run: ProbeRun, rows: Sequence[AuditRow]) -> None:
     for witness in function.witnesses(run.target, pairs, run.result.threshold):
         if witness.kind not in run.failures:
             run.show(witness)
+
+
+def _padding(run: ProbeRun, pairs: Sequence[tuple[Mapping[str, Any], str]]) -> None:
+    """Whether a right answer earns more after words; `pairs` are from the shortest text on."""
+    if UNEQUAL in run.failures or "uneven length" in run.failures:
+        return
+    earned = [reply.reward or 0.0 for reply in run.target.judge(pairs)]
+    best = max(range(len(pairs)), key=earned.__getitem__)
+    limit = (run.result.full - run.result.floor) / 10
+    run.show(Witness("padding", NO_GAIN, [pairs[best], pairs[0]], limit))
+
+
+def note_slowest(run: ProbeRun) -> None:
+    """Note the slowest text if it took the time: its call was ended, or the text made it slow.
+
+    Programs may run as long as their reward allows, and are no texts that make it slow.
+    """
+    if run.target.slowest is None:
+        return
+    row, completion, reply = run.target.slowest
+    seconds = run.target.seconds_of(reply)
+    if reply.fault == "timeout":
+        run.record(Probe("hang", row, completion, SURVIVE), reply)
+        return
+    with run.until(_OF_SHORT, "the calls with a short text"):
+        run.target.judge([(row, "?")] * 2)  # to compare with
+    limit = max(_TOO_LONG_S, _TOO_LONG * run.target.fastest)
+    if seconds >= limit and row.kind not in (CODE, QUERY):
+        witness = Witness(SLOW, IN_TIME, [(row.sent(), completion)], seconds / 2)
+        run.tried[SLOW].append(row.index)
+        run.failures[SLOW].append((Probe(SLOW, row, completion, IN_TIME), witness, reply))

@@ -17,7 +17,18 @@ from typing import Any
 from ..errors import UsageError, look_up
 from .child import PATCHED
 from .claims import claims_of
-from .probes import ACCEPT, NO_FILE, NOT_ALL, ONE_TURN, REFUSE, SAME, SURVIVE, UNEQUAL
+from .probes import (
+    ACCEPT,
+    IN_TIME,
+    NO_FILE,
+    NO_GAIN,
+    NOT_ALL,
+    ONE_TURN,
+    REFUSE,
+    SAME,
+    SURVIVE,
+    UNEQUAL,
+)
 from .process import MAIN, OutOfTime, Process, Reply
 from .rows import AuditRow, audit_row
 
@@ -52,8 +63,9 @@ class Witness:
 
     `expect` is that of a probe, or "same": called as `how`, each pair earns what it earns alone, or
     "no file": the text is not executed, or "not all": one of the pairs is refused, or "one turn":
-    along the pairs the rewards rise at most once, and then fall. A completion is paid if it earns
-    `threshold` or more.
+    along the pairs the rewards rise at most once, and then fall, or "in time": a call takes less
+    than `threshold` seconds, or "no gain": the first pair earns at most `threshold` more than the
+    second. Elsewhere a completion is paid if it earns `threshold` or more.
     """
 
     kind: str
@@ -96,6 +108,8 @@ class Target:
             self.process.close()
             raise
         self.calls, self.seconds = 0, 0.0
+        self.fastest = math.inf  # seconds of a call
+        self.slowest: tuple[AuditRow, str, Reply] | None = None  # of the single calls
 
     def __enter__(self) -> Target:
         return self
@@ -132,7 +146,16 @@ class Target:
         finally:
             self.calls += len(replies)
             self.seconds += sum(reply.seconds for reply in replies)
+            for (row, text), reply in zip(pairs, replies, strict=False):
+                self.fastest = min(self.fastest, self.seconds_of(reply))
+                last = self.seconds_of(self.slowest[2]) if self.slowest else 0.0
+                if how == MAIN and isinstance(row, AuditRow) and self.seconds_of(reply) > last:
+                    self.slowest = row, text, reply
         return list(replies)
+
+    def seconds_of(self, reply: Reply) -> float:
+        """The seconds that a call has taken: all that it may take if it had to be ended."""
+        return self.process.timeout if reply.fault == "timeout" else reply.seconds
 
     def end_at(self, deadline: float) -> None:
         """Set the deadline, a time of `time.monotonic`."""
@@ -157,6 +180,13 @@ class Target:
         if witness.expect == NOT_ALL:
             replies = self.judge(witness.pairs)
             return all(pays(reply, witness.threshold) for reply in replies), replies
+        if witness.expect == NO_GAIN:
+            replies = self.judge(witness.pairs)
+            more, less = ((each.reward or 0.0) for each in replies)
+            return more > less + witness.threshold, replies
+        if witness.expect == IN_TIME:  # of two calls, as the first of a process may import
+            replies = self.judge([*witness.pairs] * 2)
+            return all(self.seconds_of(each) >= witness.threshold for each in replies), replies[-1:]
         [reply] = self.judge(witness.pairs)
         if witness.expect == NO_FILE:
             marker = self.process.marker()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ..config import FilePath, Number, Strings, ranged
-from ..errors import UsageError, check_range
+from ..errors import UsageError, check_range, look_up
 from .terminal import DONE, NOT_DONE, Emit, plain
 from .verb import NamedColumns, Verb, refuse_existing
 
@@ -70,6 +70,7 @@ class Audit(Verb):
     def run(self, emit: Emit) -> int:
         from ..audit import Limits, Settings, audit, audit_rows, own_rows
         from ..audit.pages import table, text, values
+        from ..audit.targets import KINDS
 
         started = time.monotonic()
         files = [Path(each) for each in self.out]
@@ -79,6 +80,8 @@ class Audit(Verb):
         refuse_existing(files, overwrite=self.overwrite)
         if self.wrap and "{answer}" not in self.wrap:
             raise UsageError("--wrap needs {answer} in place of the answer")
+        if self.kind:
+            look_up("kind of target", self.kind, KINDS)
         settings = Settings(self.kind, self.python, self.timeout, self.memory, self.keep)
         jobs = [(target, settings, self.wrap) for target in self.targets]
         jobs += [(OURS, Settings(keep=_CACHES), "")] * self.fix
@@ -98,8 +101,15 @@ class Audit(Verb):
         audits = []
         for at, (target, each, wrap) in enumerate(jobs):
             limits = Limits((end - time.monotonic()) / (len(jobs) - at), self.sample)
-            print(f"auditing {target}: {limits.seconds:.0f} s at most", file=sys.stderr)
-            audits.append(audit(target, rows, each, limits, wrap))
+            began = time.monotonic()
+
+            def on_stage(
+                stage: str, name: str = target, began: float = began, most: float = limits.seconds
+            ) -> None:
+                passed = time.monotonic() - began
+                print(f"auditing {name}: {passed:.0f} of {most:.0f} s: {stage}", file=sys.stderr)
+
+            audits.append(audit(target, rows, each, limits, wrap, on_stage))
         reports, own = audits[: len(self.targets)], audits[len(self.targets) :]
         lines = [line for report in reports for line in (*text(report), "")]
         if len(reports + own) > 1:

@@ -28,6 +28,7 @@ from rich.text import Text
 from ..generation.progress import Progress
 from ..inference.budget import KNOWN_AFTER, Estimate, Spending
 from ..providers.rate_limit import RateLimiterStats
+from ..sandbox.runtimes import compiling
 from ..types import Usage
 from .terminal import Lines
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from ..generation.novelty import Distinct
 
 _PICTURES_A_S = 4
+_FEW = 3  # rows from which a pace is shown
 _NARROW = 60  # columns under which bars would push out the numbers
 _LONGEST_NAME = 20  # columns of a family's
 
@@ -112,22 +114,26 @@ def costs(progress: Progress) -> str:
     return f"{', '.join(parts)}; {tokens(spending.usage)}"
 
 
-def pace(progress: Progress, elapsed_s: float) -> str:
-    """How fast rows are made, and for how long still: "1.2 rows/s, 0:10:20 gone, ..."."""
+def pace(progress: Progress, elapsed_s: float, waited_s: float = 0.0) -> str:
+    """How fast rows are made, and for how long still: "1.2 rows/s, 0:10:20 gone, ...".
+
+    `waited_s` passed before the first row, as while a sandbox was compiled: no pace of the rest.
+    """
     accepted = progress.accepted.total()
     parts = [f"{timedelta(seconds=int(elapsed_s))} gone"]
-    if accepted and elapsed_s >= 1:
-        rate = accepted / elapsed_s
+    if accepted >= _FEW and elapsed_s - waited_s >= 1:
+        rate = accepted / (elapsed_s - waited_s)
         parts.insert(0, f"{rate:.1f} rows/s" if rate >= 1 else f"{60 * rate:.1f} rows/min")
         parts.append(f"about {timedelta(seconds=int(progress.left / rate))} left")
     return ", ".join(parts)
 
 
-def standing(progress: Progress, elapsed_s: float) -> list[str]:
+def standing(progress: Progress, elapsed_s: float, waited_s: float = 0.0) -> list[str]:
     """Where a run stands, in a few lines: rows, dollars, pace, and what the provider does."""
     again = f"calls made again: {retried(progress.retries)}" if progress.retries else ""
-    timing = f"{pace(progress, elapsed_s)}; {progress.in_flight} in flight"
-    return [*filter(None, (judged(progress), costs(progress), timing, again, progress.pace))]
+    timing = f"{pace(progress, elapsed_s, waited_s)}; {progress.in_flight} in flight"
+    wait = f"compiling {', '.join(compiling)}, once a machine: coding rows wait" * bool(compiling)
+    return [*filter(None, (judged(progress), costs(progress), timing, wait, again, progress.pace))]
 
 
 def done(progress: Progress, *, verified: bool = False, models: str = "") -> str:
@@ -228,10 +234,12 @@ class RunDisplay:
     def __init__(self, console: Console) -> None:
         self._console, self._say = console, Lines()
         self._progress: Progress | None = None
-        self._start = 0.0
+        self._start = self._waited_s = 0.0
 
     def __call__(self, progress: Progress) -> None:
         self._start = self._start or time.monotonic()  # the first call: the run begins
+        if not progress.accepted.total():
+            self._waited_s = time.monotonic() - self._start
         if not has_room(self._console):
             self._say(lambda: self.line(progress))
             return
@@ -239,7 +247,7 @@ class RunDisplay:
         self._progress = deepcopy(progress)
 
     def _standing(self, progress: Progress) -> list[str]:
-        return standing(progress, time.monotonic() - self._start)
+        return standing(progress, time.monotonic() - self._start, self._waited_s)
 
     def line(self, progress: Progress) -> str:
         """All of it in one line."""

@@ -2,10 +2,13 @@
 
 import sys
 import time
+from textwrap import wrap
 
 from ..errors import UsageError
 from .terminal import DONE, NOT_DONE, Emit, one_line, show_logs
 from .verb import Verb
+
+_WIDTH = 80
 
 
 class Doctor(Verb):
@@ -37,8 +40,16 @@ class Doctor(Verb):
             if finding.state == "broken":
                 code = NOT_DONE
             todo = [f"{'':<8}{'':<25}-> {finding.todo}"] if finding.todo else []
-            line = f"{finding.state:<8}{finding.part:<25}{one_line(finding.message)}"
-            emit(finding, line, *todo, flush=True)
+            head = f"{finding.state:<8}{finding.part:<25}"
+            lines = wrap(
+                one_line(finding.message),
+                _WIDTH,
+                initial_indent=head,
+                subsequent_indent=" " * len(head),
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            emit(finding, *(lines or [head]), *todo, flush=True)
         return code
 
     def _warm_up(self, emit: Emit) -> int:

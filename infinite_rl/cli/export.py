@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from ..config import FilePath, one_of
-from ..errors import UsageError
+from ..errors import UsageError, nearest
 from ..export.formats import FORMATS
 from .terminal import DONE, Emit, counted, counting, one_line, show_logs
 from .verb import Verb
@@ -60,7 +60,7 @@ class Export(Verb):
 
     def run(self, emit: Emit) -> int:
         from ..export import About, export
-        from ..reward_functions import REWARDS
+        from ..export.card import LICENSES, OWN_REWARD, own_types
         from ..storage.hub import check_upload, push_dataset
 
         show_logs()
@@ -70,6 +70,12 @@ class Export(Verb):
         if self.push_to_hub:
             check_upload(self.push_to_hub)
             license_ = _known_license(license_)
+        if license_ not in LICENSES:
+            hint = nearest(license_, LICENSES)
+            print(
+                f"licence {license_!r}: the hub's page has no such identifier{hint}",
+                file=sys.stderr,
+            )
         about = About(self.name or self.out.absolute().name, license_, self._manifest())
         with counting("rows exported") as count:
             options = self.pick("split", "system", "plain", "failed", "overwrite")
@@ -88,9 +94,10 @@ class Export(Verb):
                 file=sys.stderr,
             )
         types = {kind for kind, _ in statistics.kinds}
-        if types - set(REWARDS) and FORMATS[self.to].make:
-            named = one_line(", ".join(sorted(types - set(REWARDS))))
-            print(f"types without a reward in this package: {named}", file=sys.stderr)
+        format_ = FORMATS[self.to]
+        if (own := own_types(statistics)) and format_.make and not format_.learns:
+            named = one_line(", ".join(own))
+            print(f"types without a reward in this package: {named}; {OWN_REWARD}", file=sys.stderr)
         splits = ", ".join(f"{split}: {rows}" for split, rows in statistics.splits.items())
         counts = ("rows", "splits", "left_out", "not_passed", "unverified")
         pushed = ""

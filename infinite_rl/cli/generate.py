@@ -84,7 +84,8 @@ class Generate(AsksModel):
     rubric             YAML file of questions by name (default: clear, unambiguous, useful)
     strengthen         search: add tests to coding rows until no killable mutant passes (default,
                        with a model); author: also ask for programs that help; off
-    preview            generate so many rows into a temporary folder, and show them
+    preview            generate so many rows into a temporary folder, and show them; with --tasks
+                       and no model, show the requests
     min_distinct       fraction of distinct tasks required from 50 rows on; 0: no check
     max_retries        failed samples in a row after which a family is given up
     threads            concurrent workers; each makes one call at a time and verifies its answer
@@ -185,6 +186,8 @@ class Generate(AsksModel):
         """Generate a few rows into a temporary folder, and show them."""
         from ..dataset import load_dataset
 
+        if self.tasks and not PROVIDERS[resolve_provider(self.provider)].asks_a_model:
+            return self._preview_requests(emit)
         summary = io.StringIO()
         with tempfile.TemporaryDirectory() as folder:
             values = {**self.values(), "preview": 0, "num_samples": self.preview}
@@ -198,6 +201,22 @@ class Generate(AsksModel):
         parts = ["".join(f"{name}: {row[name]}\n" for name in shown if row[name]) for row in rows]
         emit({"rows": rows}, *parts, *lines, f"{len(rows)} rows; nothing was kept")
         return code
+
+    def _preview_requests(self, emit: Emit) -> int:
+        """Show what a model would be asked, without one."""
+        from ..generation.run import first_requests
+
+        config = Generate.of({**self.values(), "num_samples": self.preview, "quiet": True})
+        lines, values, tasks = list[str](), list[Mapping[str, str]](), set[str]()
+        for attempt in first_requests(config._options()[0]):
+            task = attempt.task
+            head = f"system: {task.system_prompt}\n" if task.name not in tasks else ""
+            tasks.add(task.name)
+            lines.append(f"{head}request: {attempt.request}\n")
+            values.append({**attempt.labels, "task": task.name, "request": attempt.request})
+        more = f"requests: {len(lines)}; no model is set, so none was asked"
+        emit({"requests": values}, *map(plain, lines), more)
+        return DONE
 
     def _status(self, emit: Emit) -> int:
         from ..inference.journal import batches
@@ -247,10 +266,10 @@ class Generate(AsksModel):
             *(each.name for each in fields(GenerateOptions) if hasattr(self, each.name))
         )
         own = {"provider": provider, "topics": _topics(self.topics), "num_threads": self.threads}
-        if self.tasks and not PROVIDERS[provider].asks_a_model:
-            hint = "set GEMINI_API_KEY, or give --provider and --model_name"
-            raise UsageError(f"{provider} makes no task types of --tasks: {hint}")
         own["extra_tasks"] = tasks = self._extra_tasks()
+        if self.tasks and not PROVIDERS[provider].asks_a_model and not self.preview:
+            hint = "set GEMINI_API_KEY, or give --provider and --model_name; --preview 3 needs none"
+            raise UsageError(f"{provider} makes no task types of --tasks: {hint}")
         own["task_dist"] = self.task_dist or {task.family: 1.0 for task in tasks.values()}
         own["task_dist"] = own["task_dist"] or GenerateOptions.task_dist
         options = GenerateOptions(**{**same, **own})
@@ -269,7 +288,7 @@ class Generate(AsksModel):
         elif models:
             notes.append(f"asking {models}")
         unused = [f"--{key}" for key in _FOR_A_MODEL if getattr(self, key) and not models]
-        if unused:
+        if unused and not self.preview:
             notes.append(f"{provider} asks no model: {', '.join(unused)} not used")
         for line in notes if not self.quiet else notes[-1:] if unused else []:
             print(line, file=sys.stderr)

@@ -4,14 +4,16 @@ import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, get_args
 
-from ..config import Number, one_of
-from ..errors import NoColumn, UsageError
+from ..config import Number, Strings, one_of
+from ..errors import NoColumn, UnknownName, UsageError
 from ..types import ScoreStatus
 from .terminal import DONE, NOT_DONE, Emit, counting, one_line, show_logs
 from .verb import RowsIn, RowsOut
 
 if TYPE_CHECKING:
     from ..dataset.shapes import ShapedRows
+
+_OWN = " (--rewards gives one of your own)"
 
 
 class Score(RowsIn, RowsOut):
@@ -26,6 +28,8 @@ class Score(RowsIn, RowsOut):
     answer             column with the reference answer; or an export's own
     type               reward for all rows (default: each row's `type`)
     language           language of the code in all rows (default: each row's `language`)
+    rewards            rewards of your own, by the `type` of their rows: NAME=FILE.py:CLASS or
+                       NAME=package.module:CLASS, a subclass of RewardFunction
     timeout            seconds one run of a program may take
     first_failure      run no case after one that failed
     time_factor        multiplies the time limits of rows (default: measured once a machine)
@@ -49,6 +53,7 @@ class Score(RowsIn, RowsOut):
     answer: str = "answer"
     type: str = ""
     language: str = ""
+    rewards: Strings = ()
     timeout: Number = 5.0
     first_failure: bool = False
     time_factor: Number | None = None
@@ -60,12 +65,15 @@ class Score(RowsIn, RowsOut):
     def run(self, emit: Emit) -> int:
         from ..dataset.rows import read
         from ..dataset.scoring import Judging, on_ray, score_file
+        from ..reward_functions import own_rewards
 
         show_logs()
         self.refuse_existing(self.out, read=[self.source])
         if self.ray_address is not None and self.engine != "ray":
             raise UsageError("--ray_address needs --engine ray")
         columns = self.completion, self.answer, self.type, self.language
+        if self.rewards and self.engine == "ray":
+            raise UsageError("--rewards needs --engine local")
         judging = Judging(
             *columns, self.timeout, self.first_failure, self.time_factor, prompt=self.prompt
         )
@@ -76,9 +84,10 @@ class Score(RowsIn, RowsOut):
             options = self.pick("overwrite", "overwrite_columns")
             shaped = self._shaped()
             source = self.source if shaped is None else shaped
+            own = own_rewards(self.rewards, self.timeout)
             try:
                 summary = score_file(
-                    source, self.out, judging, spread=spread, on_row=count, **options
+                    source, self.out, judging, own=own, spread=spread, on_row=count, **options
                 )
             except KeyboardInterrupt:
                 print("judged rows are kept: the same command resumes", file=sys.stderr)
@@ -87,6 +96,9 @@ class Score(RowsIn, RowsOut):
                 raise UsageError(
                     f"{error}{self.column_hint(error.columns)}{self._hint(shaped is None)}"
                 ) from None
+            except UnknownName as error:
+                is_reward = str(error).startswith("unknown reward")
+                raise UsageError(f"{error}{_OWN * is_reward}") from None
         rewards = {
             reward: {status: summary.counts[reward, status] for status in get_args(ScoreStatus)}
             for reward in sorted({name for name, _ in summary.counts})

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from ..config import FilePath, Number
+from ..config import FilePath, Number, Strings
 from ..errors import UsageError, check_range
 from .terminal import DONE, NOT_DONE, Emit, counting, plain, show_logs
 from .verb import Verb
@@ -25,6 +25,8 @@ class Verify(Verb):
     not changed.
 
     out_dir        the folder of a run, or its dataset.csv
+    rewards        rewards of your own, by the `type` of their rows: NAME=FILE.py:CLASS or
+                   NAME=package.module:CLASS, a subclass of RewardFunction
     timeout        seconds one run of a program may take (default: the run's own, else 5)
     first_failure  run no case of a program after one that failed
     time_factor    multiplies the time limits of rows (default: measured once a machine)
@@ -45,6 +47,7 @@ class Verify(Verb):
     positional = ("out_dir",)
 
     out_dir: FilePath
+    rewards: Strings = ()
     timeout: Number | None = None
     first_failure: bool = False
     time_factor: Number | None = None
@@ -71,7 +74,7 @@ class Verify(Verb):
         from ..files.logs import read_rows
         from ..generation.plan import recorded_custom_tasks
         from ..manifest import judging_timeout, read_manifest
-        from ..reward_functions import get_reward_functions
+        from ..reward_functions import get_reward_functions, own_rewards
         from ..store import DATASET_COLUMNS, DATASET_LATER
         from ..tasks import TASKS
         from ..verification.certificate import check_manifest, reprove
@@ -99,7 +102,11 @@ class Verify(Verb):
         with counting("rows verified") as count:
             rows = read_rows(path, DATASET_COLUMNS, DATASET_LATER)
             options = self.pick("first_failure", "time_factor")
-            rewards, replay = get_reward_functions(timeout, options=options), self._chosen(path)
+            own = own_rewards(self.rewards, timeout)
+            rewards, replay = (
+                get_reward_functions(timeout, own, options=options),
+                self._chosen(path),
+            )
             judged = reprove(
                 rows, rewards, tasks, index, replay=replay, any_version=self.any_version
             )
@@ -141,11 +148,16 @@ class Verify(Verb):
 
     def _rescore(self, emit: Emit) -> int:
         from ..generation.rescore import rescore
+        from ..manifest import judging_timeout
+        from ..reward_functions import own_rewards
         from .display import rejections
 
         with counting("answers judged") as count:
             options = self.pick("dry_run", "timeout", "min_agreement")
-            result = rescore(self.out_dir, to=self.out, on_progress=count, **options)
+            own = own_rewards(self.rewards, self.timeout or judging_timeout(self.out_dir))
+            result = rescore(
+                self.out_dir, to=self.out, extra_rewards=own, on_progress=count, **options
+            )
         kept = f"rows kept: {result.kept}, gained: {result.gained}, dropped: {result.dropped}"
         lines = [f"{kept}, {rejections(result.rejected)}"]
         if result.unproven:

@@ -36,7 +36,8 @@ def unpack(text: str) -> Sample:
     except (TypeError, ValueError, AttributeError):
         sample = None
     if sample is None or not all(isinstance(part, str) for part in vars(sample).values() if part):
-        raise UsageError(f"no ground truth of this package: {str(text)[:80]!r}")
+        wanted = 'a text such as {"type": "math", "answer": "5"}, as `infinite-rl export` writes it'
+        raise UsageError(f"no ground truth of this package: {str(text)[:80]!r}; give {wanted}")
     return sample
 
 

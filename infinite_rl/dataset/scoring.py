@@ -16,7 +16,7 @@ from pkgutil import resolve_name
 from typing import Any, TypeAlias
 
 from ..errors import InfiniteRLError, NoColumn, StoreError, UsageError, look_up
-from ..reward_functions import REWARDS, new_reward
+from ..reward_functions import REWARDS, get_reward_functions, new_reward
 from ..reward_functions.reward_function import RewardFunction, unscored
 from ..store import FAILED_COLUMNS, FAILED_LATER, answer_of
 from ..types import RewardFunctionScore, Sample
@@ -159,6 +159,7 @@ def score_file(
     out: str | Path,
     judging: Judging | None = None,
     *,
+    own: Mapping[str, RewardFunction] | None = None,
     spread: Spread | None = None,
     overwrite: bool = False,
     overwrite_columns: bool = False,
@@ -167,7 +168,8 @@ def score_file(
     """Score the rows of `source` into the file `out`.
 
     Until all are judged they are in `out` + ".part", so that the same call resumes after a kill.
-    With `overwrite`, rows of another run there are dropped. `on_row` gets the number of rows.
+    With `overwrite`, rows of another run there are dropped. `own` are rewards of one's own by name;
+    with them, all rewards run on threads of this process. `on_row` gets the number of rows.
 
     Raises:
         StoreError: the file is not writable, or its rows are not those of `source`.
@@ -175,7 +177,12 @@ def score_file(
     """
     judging, out, summary = judging or Judging(), Path(out), Summary()
     versions = {name: resolve_name(path).version for name, path in REWARDS.items()}
+    versions |= {name: reward.version for name, reward in (own or {}).items()}
     settings = {**asdict(judging), "reward_versions": versions}
+    rewards = None
+    if own:
+        options = asdict(judging)
+        rewards = get_reward_functions(judging.timeout, own, options=options)
     rows.kind_of(out)  # an unsupported format shows before the work
     with UnfinishedRows(out, settings, overwrite=overwrite) as unfinished:
         todo = _with_responses(rows.read_some(source), judging.completion)
@@ -192,7 +199,8 @@ def score_file(
                 break
             summary.add(done)
         summary.there_before = summary.rows
-        for row in score_rows(todo, judging, spread=spread, overwrite_columns=overwrite_columns):
+        options = {"rewards": rewards, "spread": spread, "overwrite_columns": overwrite_columns}
+        for row in score_rows(todo, judging, **options):
             unfinished.add(row)
             summary.add(row)
             on_row(summary.rows)

@@ -17,10 +17,11 @@ from typing import IO, Any
 from ..dataset import parquet
 from ..dataset.ground_truth import unpack
 from ..dataset.rows import Row, id_of, read, sample_of, spill
-from ..errors import UsageError, look_up, store_errors
+from ..errors import UsageError, look_up, shown, store_errors
 from ..files.atomic import atomic_folder
+from ..reward_functions import REWARDS
 from ..verification.self_consistency import default_system_prompt
-from .card import CARD, MARK, About, Statistics, card, not_passed
+from .card import CARD, MARK, About, Statistics, card, exported_as, not_passed
 from .formats import ANY, FORMATS, TEXT, Format, Item, fault_of
 from .packages import TASK_FILES, at, package_files, task_name
 
@@ -68,8 +69,9 @@ def export(
     with the rows.
 
     Raises:
-        UsageError: there is no such format, no row, or a row that cannot be exported (it is named);
-            or `folder` exists and may not be replaced.
+        UsageError: there is no such format, no row, or a row that cannot be exported (it is named),
+            such as one for a hub whose reward is not of this package; or `folder` exists and may
+            not be replaced.
         StoreError: the folder cannot be written.
     """
     format_, folder = format_named(to), Path(folder).absolute()
@@ -134,15 +136,22 @@ def check_target(
     if not folder.is_dir() or folder.is_symlink():
         raise UsageError(f"{folder} is there, and is no folder")
     paths = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
-    written = {folder / each for each in (CARD, *surrounding)}
+    readme = folder / CARD
+    carded = readme.is_file() and not readme.is_symlink()
+    text = readme.read_text("utf-8", "replace") if carded else ""
+    files, rows_in = {*surrounding}, {folder / inside}
+    to, name = exported_as(text)  # the export that is there may have another name or format
+    if to in FORMATS:
+        files |= dict(package_files(to, name)).keys()
+        rows_in.add(folder / at(FORMATS[to].rows, name))
+    written = {folder / each for each in (CARD, *files)}
     ours = all(
         path in written
-        or (path.parent == folder / inside and _ROWS.fullmatch(path.name))
+        or (path.parent in rows_in and _ROWS.fullmatch(path.name))
         or _TASK_FILE.fullmatch(path.relative_to(folder).as_posix())
         for path in paths
     )
-    carded = ours and folder / CARD in paths
-    if paths and not (carded and MARK in (folder / CARD).read_text("utf-8", "replace")):
+    if paths and not (ours and MARK in text):
         raise UsageError(f"{folder} holds more than an export: choose another folder")
     if paths and not overwrite:
         raise UsageError(f"{folder} holds an export already: --overwrite replaces it")
@@ -178,6 +187,11 @@ def _lines(
                 sample = sample_of(row)
                 if fault := fault_of(vars(sample), _TASK):  # before instructions or JSON hide it
                     raise UsageError(fault)
+                if format_.runs and sample.type not in REWARDS:
+                    raise UsageError(
+                        f"this package has no reward {shown(sample.type)} (its type), so the "
+                        "folder would not run; --to trl takes a reward of your own"
+                    )
                 instructions = default_system_prompt(sample) if system is None else system
                 index = statistics.splits[name]
                 item = Item(sample, id_of(row), name, index, instructions, plain)

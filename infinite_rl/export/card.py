@@ -21,14 +21,29 @@ from string import Template
 from typing import Any, TypeAlias
 
 from ..errors import UsageError
+from ..reward_functions import REWARDS
 from .formats import REWARD_NAME, Format
 from .packages import use_text
 
 CARD = "README.md"
 MARK = "<!-- made by infinite-rl export -->"
 
+OWN_REWARD = "TRL's adapter takes it: `infinite_rl.adapters.for_trl(extra={TYPE: reward})`"
+
 Feature: TypeAlias = "str | tuple[Feature] | dict[str, Feature]"
 
+# The identifiers of the Hub's documentation, "Licenses", that fit data sets.
+LICENSES = (
+    *("afl-3.0", "agpl-3.0", "apache-2.0", "artistic-2.0", "bsd", "bsd-2-clause", "bsd-3-clause"),
+    *("bsl-1.0", "c-uda", "cc", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0", "cc-by-nc-2.0"),
+    *("cc-by-nc-3.0", "cc-by-nc-4.0", "cc-by-nc-nd-3.0", "cc-by-nc-nd-4.0", "cc-by-nc-sa-2.0"),
+    *("cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0", "cc-by-nd-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0"),
+    *("cc0-1.0", "cdla-permissive-1.0", "cdla-permissive-2.0", "cdla-sharing-1.0", "ecl-2.0"),
+    *("epl-1.0", "epl-2.0", "etalab-2.0", "eupl-1.1", "eupl-1.2", "gfdl", "gpl", "gpl-2.0"),
+    *("gpl-3.0", "isc", "lgpl", "lgpl-2.1", "lgpl-3.0", "llama3", "mit", "mpl-2.0", "ms-pl"),
+    *("ncsa", "odbl", "odc-by", "ofl-1.1", "openrail", "osl-3.0", "other", "pddl", "postgresql"),
+    *("unknown", "unlicense", "wtfpl", "zlib"),
+)
 _LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 _SHOWN, _CHARS = 20, 80  # names listed, and characters of each
 _TYPES = {str: "string", int: "int64", float: "float64", bool: "bool", type(None): "null"}
@@ -91,6 +106,11 @@ class Statistics:
             self.rewards[f"{reward} {_text(row, 'reward_version')}".strip()] += 1
 
 
+def own_types(statistics: Statistics) -> list[str]:
+    """The types of the rows that are no reward of this package."""
+    return sorted({kind for kind, _ in statistics.kinds} - REWARDS.keys())
+
+
 def not_passed(row: Mapping[str, Any]) -> bool:
     """Whether the row's `status` says that its response did not pass."""
     return row.get("status") in ("failed", "unscored")
@@ -107,6 +127,9 @@ def card(format_: Format, statistics: Statistics, about: About, inside: str = ""
         f"**Not verified: {statistics.unverified:,} responses.** Their rows have no `status`: "
         "nothing judged them. `infinite-rl score` does.\n\n"
     )
+    if own := own_types(statistics):
+        names = ", ".join(map(escaped, own))
+        reward += f" Rows of these types need a reward of your own: {names}; {OWN_REWARD}."
     choose = " Choose a licence in the header of this file before you do."
     return _part(
         "card.md",
@@ -128,6 +151,18 @@ def card(format_: Format, statistics: Statistics, about: About, inside: str = ""
         or format_.use + (reward if format_.make and not format_.learns else ""),
         licence_hint=choose if about.license == "unknown" else "",
     )
+
+
+def exported_as(text: str) -> tuple[str, str]:
+    """The format and the name of the export that a card describes; "" for what it does not say.
+
+    Of a name longer than 80 characters, the card has the first 80.
+    """
+    lines = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    try:
+        return json.loads(lines["tags"])[-1], json.loads(lines["pretty_name"])
+    except (ValueError, LookupError, TypeError, RecursionError):  # edited by hand
+        return "", ""
 
 
 def _part(name: str, **values: str) -> str:

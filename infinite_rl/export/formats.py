@@ -110,7 +110,8 @@ class Format:
     may replace messages. `learns`: the model trains on the responses, so these should have passed.
     `use` says how to configure the trainer. `rows` is the folder of the rows within the export, for
     formats with other files around them (see `packages.py`). With `tree`, each row is a folder of
-    these files instead, by their paths; it takes the row and its name.
+    these files instead, by their paths; it takes the row and its name. `runs`: a hub runs the
+    folder, with the rewards of this package alone.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Format:
     learns: bool = False
     rows: str = ""
     tree: Callable[[Row, str], Mapping[str, str]] | None = None
+    runs: bool = False
 
 
 # --- the formats --------------------------------------------------------------------------------
@@ -222,17 +224,17 @@ FORMATS: Mapping[str, Format] = {
         Format(
             "verifiers", "jsonl", {"id": TEXT, "prompt": MESSAGES, "answer": TEXT, "info": TEXT},
             "This folder is a package with a taskset.", _verifiers, _parse_verifiers,
-            rows="MODULE/rows",
+            rows="MODULE/rows", runs=True,
         ),
         Format(
             "ors", "jsonl", {"id": TEXT, "prompt": MESSAGES, "answer": TEXT, "info": TEXT},
             "This folder is a server of the Open Reward Standard.", _verifiers, _parse_verifiers,
-            rows="rows",
+            rows="rows", runs=True,
         ),
         Format(
             "harbor", "jsonl", {"id": TEXT, "prompt": MESSAGES, "answer": TEXT, "info": TEXT},
             "Each row is a folder of a task of Harbor.", _verifiers, _parse_verifiers,
-            tree=harbor_task,
+            tree=harbor_task, runs=True,
         ),
         Format(
             "nemo-gym", "jsonl",
@@ -249,7 +251,7 @@ FORMATS: Mapping[str, Format] = {
                 row["responses_create_params"]["input"], row["ground_truth"],
                 {"id": row["id"], "response": row["worked_response"]},
             ),
-            rows="resources_servers/MODULE/rows",
+            rows="resources_servers/MODULE/rows", runs=True,
         ),
         Format(
             "skyrl", "parquet",

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..certificates import Solver
-from ..errors import NoCompletion, UsageError
+from ..errors import NoCompletion, UsageError, shown
 from ..estimators import wilson
 from ..inference.clients import DERIVER, JUDGE, LEARNER, SOLVER, WRITER
 from ..inference.journal import BatchNotReady, Call, Journal, Source, free_slots
@@ -116,12 +116,18 @@ def judge(
     score = reward.score(sample, sample.response)
     if not score.passed and (advice := _form_advice(task, sample)):
         score = replace(score, error_msg=f"{score.error_msg}; {advice}")
+    if not score.passed and not score.error_msg:  # a reward of one's own may give no reason
+        got = f"answer {shown(sample.answer)}, response {shown(sample.response)}"
+        score = replace(score, error_msg=f"the reward {task.reward} gives no reason ({got})")
     reason: Reason = "" if score.format_score >= 1.0 else "format"
     if not score.passed:
         reason = "unscored" if score.status == "unscored" else "wrong"
     outcome = replace(outcome, score=score, reason=reason)
-    if outcome.accepted and reward.accepts_empty(sample, empty_response(task.language)):
-        return outcome.rejected("vacuous", "the reference accepts an empty solution")
+    empty = empty_response(task.language)
+    if outcome.accepted and reward.accepts_empty(sample, empty):
+        return outcome.rejected(
+            "vacuous", f"the reference accepts an empty solution, {shown(empty)}"
+        )
     return outcome
 
 

@@ -134,8 +134,8 @@ class GenerateOptions:
             raise UnknownName("strengthen", self.strengthen, STRENGTHEN)
         for name, low in (("temperature", 0), ("max_output_tokens", 1), ("verify", 0)):
             check_if_set(name, getattr(self, name), low)
-        begun = (DATASET, FAILED, JOURNAL, MANIFEST, SHARDS)
-        is_new = not any((self.folder / name).exists() for name in begun)
+        of_a_run = (DATASET, FAILED, JOURNAL, MANIFEST, SHARDS)
+        is_new = not any((self.folder / name).exists() for name in of_a_run)
         if self.folder.is_dir() and is_new and (hidden := files_hidden_by_a_run(self.folder)):
             raise UsageError(
                 f"{self.folder} has other rows, in {hidden[0]}, which all commands would ignore "

@@ -30,7 +30,7 @@ from ..providers.models import check_available, nearest_thinking, thinking_reque
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
 from ..store import DATASET, FAILED, JOURNAL, Store
-from ..types import Outcome
+from ..types import Attempt, Outcome
 from ..verification import AUTHOR
 from ..workers.interruptible import as_completed
 from .attempts import AttemptRunner, check_examples
@@ -124,6 +124,24 @@ def generate(options: GenerateOptions) -> Progress:
             else:
                 _run_batches(run, Batches(journal, clients), queue)
     return progress
+
+
+def first_requests(options: GenerateOptions) -> list[Attempt]:
+    """Return the requests for the rows of a new folder. Nothing is asked, and nothing kept.
+
+    They are those of a run without ideas, which a model would list. Raises UsageError as `Plan.of`.
+    """
+    plan = replace(Plan.of_options(options), asks_a_model=True)
+    seeds = Seeds.read(options.seeds, options.operators) if options.seeds else None
+    with ExitStack() as opened:
+        folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
+        store = opened.enter_context(Store(folder))
+        journal = opened.enter_context(closing(Journal(folder)))
+        topics, seed = options.topics, options.seed
+        planner = Planner(plan, store, journal, topics=topics, seed=seed, seeds=seeds)
+        wanted = [family for family, target in plan.targets.items() for _ in range(target)]
+        jobs = [planner.next(family, plan.targets[family]) for family in wanted]
+    return [job for job in jobs if isinstance(job, Attempt)]
 
 
 def _clients(

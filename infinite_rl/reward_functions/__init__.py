@@ -17,11 +17,16 @@
 program can check. Importing this package loads no reward.
 """
 
-from collections.abc import Collection, Mapping
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from pkgutil import resolve_name
+from types import ModuleType
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import UsageError, reason_of
 from .reward_function import RewardFunction, check_timeout
 
 __all__ = ["REWARDS", "RewardFunction", "get_reward_functions"]
@@ -46,6 +51,47 @@ def new_reward(name: str, timeout: float, options: Mapping[str, Any]) -> RewardF
     kind: type[RewardFunction] = resolve_name(REWARDS[name])
     own = {option: value for option, value in options.items() if option in kind.options}
     return kind(name, timeout, **own)
+
+
+def load_reward(name: str, path: str) -> type[RewardFunction]:
+    """Import a reward of one's own: "FILE.py:CLASS" or "package.module:CLASS".
+
+    Raises:
+        UsageError: there is no such class, its import fails, or it is no reward.
+    """
+    where, _, attribute = path.rpartition(":")
+    try:
+        kind = getattr(_module(where), attribute) if where.endswith(".py") else resolve_name(path)
+    except Exception as error:  # what the import of a foreign module raises
+        raise UsageError(f"the reward {name!r} cannot be imported: {reason_of(error)}") from None
+    if not (isinstance(kind, type) and issubclass(kind, RewardFunction)):
+        raise UsageError(f"the reward {name!r} is no subclass of RewardFunction: {path}")
+    return kind
+
+
+@lru_cache(maxsize=64)
+def _module(file: str) -> ModuleType:
+    """Import a file, under a name that hides no other module."""
+    spec = spec_from_file_location(f"reward_file_{Path(file).stem}", Path(file).resolve())
+    assert spec is not None and spec.loader is not None  # its name ends with .py
+    module = sys.modules[spec.name] = module_from_spec(spec)  # dataclasses look it up
+    spec.loader.exec_module(module)
+    return module
+
+
+def own_rewards(specs: Iterable[str], timeout: float = 5) -> dict[str, RewardFunction]:
+    """Create rewards of one's own by name, each given as NAME=PATH (see `load_reward`).
+
+    Raises:
+        UsageError: one is malformed, or as `load_reward`.
+    """
+    rewards = {}
+    for spec in specs:
+        name, _, path = spec.partition("=")
+        if not name or not path:
+            raise UsageError(f"--rewards takes NAME=FILE.py:CLASS, not {spec!r}")
+        rewards[name] = load_reward(name, path)(name, timeout)
+    return rewards
 
 
 def get_reward_functions(

@@ -36,7 +36,7 @@ from ..files.atomic import cache_folder
 from ..workers.worker import import_path
 from .engine import Code, config_of, engine_for
 from .instance import HostFunction, Prepared
-from .runtimes import Runtime, recorded_hash, runtime_file
+from .runtimes import Runtime, compiling, recorded_hash, runtime_file
 
 _UNUSED_S = 30 * 24 * 3600
 _LOOK_S = 1.0  # how often a process with baseline code looks for the optimised
@@ -257,11 +257,15 @@ def _compile(source: _Source, code: Code) -> bytearray:
         )
     # A warning, since warnings are shown without any logging setup, and the wait is long.
     wait = "a few seconds" if code is Code.BASELINE else "up to a minute"
-    logger.warning("compiling %s for this machine, once; this takes %s", path.name, wait)
+    what = "compiling %s for this machine, once (%s code); this takes %s"
+    logger.warning(what, path.name, code.name.lower().replace("_", " "), wait)
+    compiling.append(path.name)
     try:
         return compile_module(wasm, code)
     except WasmtimeError as error:
         raise SandboxError(f"{path.name} cannot be compiled: {error}") from error
+    finally:
+        compiling.remove(path.name)
 
 
 def _start_optimising(source: _Source, folder: Path) -> None:

@@ -17,6 +17,7 @@ from ..types import Execution, Program
 STOPPED_FOR_TIME, STOPPED = 124, 137
 FUEL_PER_NS = 5  # about what a program uses; with fuel, a guest's clocks follow its consumption
 FUEL_EPOCH_NS = 1_767_225_600 * 10**9  # the time of day at which those clocks start: 2026-01-01 UTC
+compiling: list[str] = []  # the runtimes' files that this process compiles now
 
 
 @dataclass(frozen=True)

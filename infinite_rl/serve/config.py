@@ -1,11 +1,10 @@
 """The settings of the server."""
 
 from collections.abc import Mapping
-from pkgutil import resolve_name
 
 from ..config import Config, Number, Strings, ranged
-from ..errors import UsageError, look_up
-from ..reward_functions import REWARDS, RewardFunction
+from ..errors import look_up
+from ..reward_functions import REWARDS, load_reward
 
 MIB = 2**20
 
@@ -14,7 +13,8 @@ class ServeConfig(Config):
     """
     host             address to listen on; any other than loopback needs $INFINITE_RL_SERVE_TOKEN
     port             port to listen on; 0 takes a free one
-    rewards          rewards that are served; your own as NAME=package.module:Class (default: all)
+    rewards          rewards that are served; your own as NAME=FILE.py:CLASS or
+                     NAME=package.module:CLASS (default: all)
     workers          processes that judge (default: one per core)
     processes        processes that speak HTTP, behind one port; they share the workers out
     timeout          seconds one run of a program, or one comparison, may take
@@ -62,10 +62,5 @@ def served_rewards(names: Strings) -> Mapping[str, str]:
         name, own, path = each.partition("=")
         rewards[name] = path if own else look_up("reward", name, REWARDS)
         if own:
-            try:
-                kind = resolve_name(path)
-            except (ImportError, AttributeError, ValueError) as error:
-                raise UsageError(f"the reward {name!r} cannot be imported: {error}") from None
-            if not (isinstance(kind, type) and issubclass(kind, RewardFunction)):
-                raise UsageError(f"the reward {name!r} is no subclass of RewardFunction: {path}")
+            load_reward(name, path)
     return rewards or REWARDS

@@ -5,12 +5,11 @@ A job judges a completion (see `dataset.scoring.job_of`) or runs a program (`exe
 
 from contextlib import suppress
 from functools import lru_cache
-from pkgutil import resolve_name
 from typing import Any
 
 from ..dataset.scoring import Job, judged, reward_by
 from ..errors import InfiniteRLError
-from ..reward_functions import REWARDS, RewardFunction
+from ..reward_functions import REWARDS, RewardFunction, load_reward
 from ..sandbox.executor import run_job
 
 WORK, WARM_UP = f"{__name__}:work", f"{__name__}:warm_up"
@@ -40,5 +39,4 @@ def warm_up(job: Job) -> bool:
 def _reward(name: str, path: str, timeout: float, *how: Any) -> RewardFunction:
     if REWARDS.get(name) == path:
         return reward_by(name, timeout, *how)
-    kind: type[RewardFunction] = resolve_name(path)
-    return kind(name, timeout)
+    return load_reward(name, path)(name, timeout)

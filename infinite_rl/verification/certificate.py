@@ -184,7 +184,8 @@ def _faults(
             faults[row.number] = f"its id is not the hash of its content, {row.sample.id}"
         elif task is None or task.reward not in rewards:
             kind = " ".join(filter(None, (row.sample.type, row.sample.language)))
-            faults[row.number] = f"no reward judges rows of the type {kind!r}"
+            own = f"--rewards {row.sample.type}=FILE.py:CLASS gives one of your own"
+            faults[row.number] = f"no reward judges rows of the type {kind!r}: {own}"
         elif row.certificate is not None and (fault := _misjudged(row, task, rewards)):
             faults[row.number] = fault
         else:

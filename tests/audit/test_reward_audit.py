@@ -246,6 +246,60 @@ def test_what_failed_before_the_time_was_over_is_called_again_and_found(audited:
     assert [each.partition(",")[0] for each in report.cut][0] == "the probes"
 
 
+def test_a_reward_that_pays_for_length_is_reported_and_one_that_caps_it_is_not(
+    audited: Audited,
+) -> None:
+    code = """
+    def reward(completion, answer):
+        right = completion.split()[-1:] == [answer]
+        return right * (1.0 + min(0.5, 0.001 * len(completion)) * BONUS)
+    """
+    found = audited(code.replace("BONUS", "1"), seconds=30)
+    (padding,) = (each for each in found.findings if each.kind == "padding")
+    assert padding.is_certain and "earns 1.5 in place of 1" in padding.cost
+    assert padding.witness.pairs[0][1].startswith("word word")
+    assert "padding" not in kinds(audited(code.replace("BONUS", "0.1"), seconds=30))
+
+
+def test_the_page_says_how_many_rows_were_probed_and_fits_80_columns(audited: Audited) -> None:
+    rows = [{"prompt": f"What is {n} + 1?", "answer": str(n + 1)} for n in range(5)]
+    report = audited("def reward(completion, answer): return float(answer in completion)", rows)
+    lines = text(report)
+    assert lines[0].endswith("5 rows, 2 of them probed in full (--sample)")
+    assert max(map(len, lines[1:])) <= 80 and report.findings
+
+
+_WORKS = """
+    import re, time
+    def reward(completion, answer):
+        end = time.monotonic() + {seconds} * ("work" in completion)
+        while time.monotonic() < end:
+            pass
+        return float(completion == answer)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("seconds", "kind", "said"),
+    [(1.3, "slow", "one call took 1."), (100, "hang", "timeout, no reply in 2 s")],
+)
+def test_texts_that_took_the_time_while_the_form_was_learned_are_a_finding(
+    audited: Audited, seconds: float, kind: str, said: str
+) -> None:
+    report = audited(_WORKS.format(seconds=seconds), seconds=24, timeout=2)
+    assert "the search for the form" in report.cut[0]
+    [finding] = report.findings
+    assert finding.kind == kind and said in "\n".join(text(report))
+    assert "work" in finding.witness.pairs[0][1] and report.exit_code == 12
+
+
+@pytest.mark.slow
+def test_a_reward_that_is_slow_on_every_text_has_no_slow_text(audited: Audited) -> None:
+    report = audited(_WORKS.format(seconds=1.3).replace('"work"', '""'), seconds=12)
+    assert report.cut and not report.findings
+
+
 @pytest.mark.slow
 def test_a_failure_without_a_second_call_in_time_is_named_and_is_no_finding(
     audited: Audited,
@@ -757,7 +811,7 @@ def test_the_targets_share_the_seconds_of_the_run(
     command: Callable[[str], tuple[int, str]],
 ) -> None:
     code, output = command("grader.py:reward grader.py:reward --rows rows.jsonl --sample 1")
-    first, second = re.findall(r"auditing \S+: (\d+) s at most", output)
+    first, second = re.findall(r"auditing \S+: \d+ of (\d+) s: the search for the form", output)
     assert code == 0 and first == "60" and int(second) > 60  # the first leaves most of its share
 
 

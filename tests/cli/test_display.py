@@ -198,6 +198,25 @@ def test_a_slow_pace_is_told_by_the_minute() -> None:
     assert pace(slow, 60) == "3.0 rows/min, 0:01:00 gone, about 0:02:20 left"
 
 
+def test_the_wait_before_the_first_row_is_named_and_is_no_pace(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show = RunDisplay(terminal(40)[0])
+    run = replace(FREE, targets={"math": 20}, present={"math": 0}, accepted=Counter())
+    show(run)
+    clock[0] += 90
+    monkeypatch.setattr("infinite_rl.cli.display.compiling", ["python.wasm"])
+    show(run)
+    assert "compiling python.wasm, once a machine" in show.line(run)
+    monkeypatch.setattr("infinite_rl.cli.display.compiling", [])
+    for rows, left in ((1, ""), (5, "about 0:00:30 left")):
+        clock[0] += 5
+        run = replace(run, accepted=Counter(math=rows))
+        show(run)
+        line = show.line(run)
+        assert left in line and bool(left) == ("left" in line) and "compiling" not in line
+
+
 def test_the_end_says_what_was_made_stopped_repeated_and_paid_and_for_which_models() -> None:
     said = done(a_run_with_trouble(), models="a, checked by b").splitlines()
     assert said[0].startswith("rows made: 900000, there before: 110000, 245,000 rejected (wrong ")

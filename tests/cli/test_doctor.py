@@ -53,7 +53,11 @@ def test_a_missing_package_is_broken(here: Here, monkeypatch: pytest.MonkeyPatch
     required[:] = ["pytest>=1", 'no-such-package[cli]>=2; extra == "more"']
     one = found("extra more")
     assert (one.state, one.todo) == ("absent", "pip install 'infinite-rl[more]'")
-    assert here("doctor").returncode == 0
+    required += [f'no-package-{n}>=2; extra == "more"' for n in range(4)]
+    done = here("doctor")
+    assert done.returncode == 0 and "no-package-3 is not installed" in " ".join(done.stdout.split())
+    lines = [line for line in done.stdout.splitlines() if "/" not in line]  # a path may be long
+    assert max(map(len, lines)) <= 80
 
 
 def test_an_unwritable_cache_is_broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

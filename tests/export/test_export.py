@@ -17,7 +17,7 @@ from infinite_rl.adapters.harbor import judge
 from infinite_rl.dataset.ground_truth import pack, score
 from infinite_rl.dataset.rows import read, sample_of
 from infinite_rl.errors import StoreError, UsageError
-from infinite_rl.export import FORMATS, export, read_export
+from infinite_rl.export import FORMATS, About, export, read_export
 from infinite_rl.export.formats import ANY, MESSAGES, TEXT, fault_of
 from infinite_rl.layout import tagged
 from infinite_rl.parsing.sections import ExampleParser
@@ -123,6 +123,23 @@ def test_hubs_get_a_folder_that_they_run_and_that_is_replaced_whole(tmp_path: Pa
         shutil.rmtree(folder)
 
 
+def test_an_export_is_replaced_also_under_another_name_and_in_another_format(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "env"
+    export([MATH], "verifiers", folder, about=About("ferry_env"))
+    with pytest.raises(UsageError, match="holds an export already: --overwrite replaces it"):
+        export([MATH], "verifiers", folder)
+    for to in ("verifiers", "nemo-gym", "ors", "trl"):  # the first without the name of before
+        export([MATH], to, folder, overwrite=True)
+        export([MATH], to, folder, about=About("Ferry, 2nd"), overwrite=True)
+    assert sorted(path.name for path in files_in(folder)) == ["README.md", "train.parquet"]
+    export([MATH], "verifiers", folder, about=About("ferry_env"), overwrite=True)
+    (folder / "ferry_env" / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(UsageError, match="holds more than an export"):
+        export([MATH], "verifiers", folder, overwrite=True)
+
+
 def test_a_task_of_harbor_has_its_gold_in_no_file_that_the_agent_gets(tmp_path: Path) -> None:
     rows = [{**MATH, "answer": "918273", "response": tagged("918273"), "id": "../up"}] * 2
     export(rows, "harbor", tmp_path / "out")
@@ -162,7 +179,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 filled = texts.filter(str.strip)
 samples = st.fixed_dictionaries(
     {
-        "type": st.sampled_from(["math", "coding", "instruction", "words"]),
+        "type": st.sampled_from(["math", "coding", "instruction", "gsm8k"]),
         "prompt": filled,
         "answer": texts,
         "response": filled,
@@ -357,7 +374,7 @@ def test_another_file_is_no_export(tmp_path: Path) -> None:
     (tmp_path / "out" / "train.jsonl").write_text(
         json.dumps({**EXPECTED["nemo-gym"], "ground_truth": "7"})
     )
-    with pytest.raises(UsageError, match="no ground truth of this package"):
+    with pytest.raises(UsageError, match="no ground truth of this package.*export. writes it"):
         list(read_export(tmp_path / "out", "nemo-gym"))
 
 

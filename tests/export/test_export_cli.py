@@ -9,7 +9,7 @@ import pytest
 from infinite_rl.cli import main
 from infinite_rl.dataset import load_dataset
 from infinite_rl.dataset.rows import write
-from infinite_rl.export import read_export
+from infinite_rl.export import FORMATS, read_export
 from infinite_rl.layout import tagged
 
 ROWS = [
@@ -41,7 +41,6 @@ def test_responses_that_did_not_pass(source: Path, capsys: pytest.CaptureFixture
     write(rows[:1], source)
     assert "did not pass" not in exported("sft")[1]
     write([*ROWS, {**ROWS[0], "type": "my\x1bown"}], source)
-    assert exported("verl")[1] == "types without a reward in this package: my\ufffdown\n"
     assert exported("jsonl")[1] == ""
 
 
@@ -59,6 +58,36 @@ def test_responses_that_nothing_has_judged_are_said_to_be_not_verified(
     write(ROWS, source)  # no responses
     assert main(["export", str(source), "--to", "trl", "-o", str(out / "trl")]) == 0
     assert "not verified" not in capsys.readouterr().err
+
+
+def test_a_type_without_a_reward_here_is_named_and_refused_by_formats_that_run(
+    source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = [{**row, "type": "my\x1bown", "response": "7"} for row in ROWS[:1]]
+    write([*ROWS, *own], source)
+    for to in FORMATS:
+        out = source.parent / to
+        code = main(["export", str(source), "--to", to, "-o", str(out), "--failed"])
+        err = capsys.readouterr().err
+        if to in ("verifiers", "ors", "harbor", "nemo-gym"):
+            assert code == 2 and not out.exists()
+            assert err.startswith("error: row 5 (n0) cannot be exported: this package has no")
+            assert err.rstrip().endswith("--to trl takes a reward of your own")
+        elif to in ("sft", "sharegpt", "jsonl", "parquet"):
+            assert "reward in this package" not in err
+        else:
+            assert code == 0 and "in this package: my\ufffdown; TRL's adapter takes it" in err
+            card = (out / "README.md").read_text(encoding="utf-8")
+            assert "need a reward of your own: my own; TRL's adapter" in card
+            assert "for_trl(extra={TYPE: reward})" in card
+
+
+def test_a_misspelt_licence_is_warned_of(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for licence, said in (("mitt", "no such identifier; did you mean mit?"), ("mit", "")):
+        out = str(source.parent / licence)
+        assert main(["export", str(source), "--to", "jsonl", "-o", out, "--license", licence]) == 0
+        err = capsys.readouterr().err
+        assert said in err and bool(said) == ("licence" in err)
 
 
 def test_it_says_what_it_wrote(source: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -133,6 +133,8 @@ def test_a_reference_that_an_empty_solution_passes_is_rejected(tmp_path: Path) -
 
     progress = make(tmp_path, vacuous, 1, task_dist="1,0", languages=["python"], max_retries=1)
     assert set(progress.rejected) == {"vacuous"}
+    empty = "accepts an empty solution, '<answer>\\n```python"
+    assert empty in failures(tmp_path)[0]["error_msg"]
 
 
 def test_a_rejected_sample_is_asked_for_twice_more_then_drawn_anew(tmp_path: Path) -> None:
@@ -366,5 +368,10 @@ def test_a_users_own_task_and_reward_need_no_edit_and_a_bug_in_it_is_raised(tmp_
     more = {"extra_tasks": {"shout": shout}, "extra_rewards": {"shout": Own("shout")}}
     assert make(tmp_path / "a", reply, 4, task_dist={"words": 1.0}, **more).complete
     assert set(load_dataset(tmp_path / "a")["type"]) == {"shout"}
+    wrong = make(tmp_path / "c", ScriptedProvider([render("Shout.", "w", tagged("w"))]), 1,
+                 task_dist={"words": 1.0}, **more)  # fmt: skip
+    assert "at its end after replies: 1" in wrong.stopped
+    got = "the reward shout gives no reason (answer 'w', response '<answer>w</answer>')"
+    assert failures(tmp_path / "c")[0]["error_msg"] == f"wrong: {got}"
     with pytest.raises(RuntimeError, match="a bug in the reward"):
         make(tmp_path / "b", right, 5, extra_rewards={"math": Own("broken")})

@@ -18,6 +18,7 @@ from infinite_rl import (
     TaskType,
     generate_dataset,
 )
+from infinite_rl.cli import main
 from infinite_rl.dataset import load_dataset
 from infinite_rl.export import Format, export
 from infinite_rl.generation.rescore import rescore
@@ -128,6 +129,46 @@ def test_their_rows_are_exported_proven_again_and_judged_anew(made: Path, tmp_pa
     rescored = rescore(made, extra_tasks={"sums": SUMS}, extra_rewards=stricter)
     assert rescored.out and rescored.kept == 1
     assert list(load_dataset(rescored.out)["answer"]) == ["4"]
+
+
+_FILE = """
+import re
+
+from infinite_rl import RewardFunction, RewardFunctionScore
+
+
+class Sum(RewardFunction):
+    def compute_reward(self, model_output, expected_output, answer_tag="answer"):
+        numbers = re.findall("[0-9]+", model_output)
+        passed = sum(map(int, numbers)) == int(expected_output) <= MOST
+        return RewardFunctionScore(1.0, float(passed), status="passed" if passed else "failed")
+"""
+
+
+def test_the_verbs_take_a_reward_of_a_file(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, most in (("good", 99), ("small", 4)):
+        text = _FILE.replace("MOST", str(most))
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    verify, score = f"verify {made}", f"score {made} -o {tmp_path}/NUMBER.jsonl"
+    small = f"--rewards sum={tmp_path}/small.py:Sum"
+    for number, (words, code, said) in enumerate(
+        (
+            (verify, 1, "--rewards sum=FILE.py:CLASS gives one of your own"),
+            (f"{verify} --rewards sum={tmp_path}/good.py:Sum", 0, "proven: 3, failed: 0"),
+            (f"{verify} {small}", 1, "proven: 1, failed: 2"),
+            (f"{verify} --rescore --dry_run {small}", 0, "kept: 1"),
+            (score, 2, "--rewards gives one of your own"),
+            (f"{score} {small}", 0, "passed 1, failed 2"),
+            (f"{score} --rewards {tmp_path}/small.py", 2, "takes NAME=FILE.py:CLASS"),
+            (f"{score} --rewards sum={tmp_path}/no.py:Sum", 2, "No such file"),
+            (f"{score} --rewards sum=json:loads", 2, "is no subclass of RewardFunction"),
+        )
+    ):
+        assert main(words.replace("NUMBER", str(number)).split()) == code, words
+        output = capsys.readouterr()
+        assert said in output.out + output.err, words
 
 
 def test_the_packages_own_reward_judges_by_a_runtime_of_ones_own() -> None:

@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 import sysconfig
+from collections import Counter
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -20,7 +21,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 import infinite_rl
+from infinite_rl.adapters import for_trl
 from infinite_rl.cli import main, parse
+from infinite_rl.export import read_export
 from infinite_rl.launch import config as launch_config
 from infinite_rl.tasks.custom import read_task_type
 from infinite_rl.training import TrainingConfig
@@ -148,6 +151,28 @@ def test_the_files_of_the_page_on_tasks_are_accepted(tmp_path: Path) -> None:
     assert read(f"generate {tmp_path / 'engine.yaml'}").config().max_cost == 20
     (tmp_path / "conversions.yaml").write_text(conversions, encoding="utf-8")
     assert read_task_type(tmp_path / "conversions.yaml").name == "conversions"
+
+
+def test_the_task_type_of_the_page_on_tasks_goes_all_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    reward, run = blocks("tasks.md", "python")
+    (tmp_path / "sorting.py").write_text(reward, encoding="utf-8")
+    exec(compile(run, "tasks.md", "exec"), {})
+    commands = blocks("tasks.md", "sh")[-1].splitlines()
+    assert [line.split()[1] for line in commands] == ["verify", "score", "export"]
+    for line in commands:
+        assert main(shlex.split(line)[1:]) == 0, line
+    [(kind, count)] = Counter(row["type"] for row in read_export("words_for_trl", "trl")).items()
+    assert kind in PAGES["adapters.md"] and count == 20
+    reward_function = for_trl(extra={kind: sys.modules["sorting"].SortedWords(kind)})
+    rows = list(read_export("words_for_trl", "trl"))
+    columns = {name: [row[name] for row in rows] for name in ("type", "answer")}
+    responses = [row["response"] for row in rows]
+    assert reward_function(["?"] * 20, responses, **columns) == [1.0] * 20
 
 
 # --- Python --------------------------------------------------------------------------------------

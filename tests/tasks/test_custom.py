@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from infinite_rl import generate_dataset, load_dataset
+from infinite_rl.cli import main
 from infinite_rl.config import read_yaml, to_yaml
 from infinite_rl.errors import UsageError
 from infinite_rl.prompts import stated
@@ -48,6 +50,37 @@ def test_a_file_is_a_task_type_that_makes_verified_rows(path: Path, tmp_path: Pa
     row = load_dataset(tmp_path / "data").iloc[0]
     assert (row["type"], row["family"]) == (task.reward, task.name)
     assert row["prompt"] in task.examples[0].replace("\r", "")
+
+
+def test_without_a_model_a_preview_shows_what_one_would_be_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["generate", "--provider", "procedural", "--tasks", str(CONVERSIONS)]
+    assert main([*words, "--preview", "3", "--json"]) == 0
+    shown = [each["request"] for each in json.loads(capsys.readouterr().out)["requests"]]
+    assert main([*words, "--preview", "3"]) == 0
+    output = capsys.readouterr()
+    assert output.out.count("system: ") == 1 and output.err == ""
+    assert output.out.endswith("requests: 3; no model is set, so none was asked\n")
+    assert not list(tmp_path.iterdir())
+    task = read_task_type(CONVERSIONS)
+    provider = ScriptedProvider(["unreadable"] * 9)
+    generate_dataset(
+        "scripted",
+        num_samples=3,
+        out_dir=tmp_path / "data",
+        task_dist={task.family: 1.0},
+        provider=provider,
+        extra_tasks={task.name: task},
+        verify=0,
+        ideas=False,
+        max_retries=9,
+        num_threads=1,
+    )
+    assert len(set(shown)) == 3 and shown[0] == provider.calls[0].prompt
+    assert main([*words, "--out_dir", "data"]) == 2
+    assert "--preview 3 needs none" in capsys.readouterr().err
 
 
 def test_the_template_states_the_axes_that_it_names_and_lines_the_others() -> None:

@@ -28,6 +28,8 @@ SEVERITIES: Mapping[str, int] = {
 REFUSE, ACCEPT, SURVIVE = "refuse", "accept", "survive"
 UNEQUAL = "repeated"  # the kind of a reward that is random, or keeps state
 SAME, NO_FILE, ONE_TURN, NOT_ALL = "same", "no file", "one turn", "not all"
+NO_GAIN = "no gain"
+SLOW, IN_TIME = "slow", "in time"  # the kind of a text that takes long, and its expectation
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ KINDS: Mapping[str, Kind] = {
     "not a number": Kind(UNSTABLE, "it returns NaN, infinity, or no number", _RETURN),
     "length": Kind(UNSTABLE, "it returns more or fewer rewards than completions", _RETURN),
     "hang": Kind(HANG, "a completion makes it hang", _TIME),
+    SLOW: Kind(HANG, "a completion takes much longer than others", _TIME),
     "process ended": Kind(UNSTABLE, "a completion ends its process", _RETURN),
     UNEQUAL: Kind(UNSTABLE, "the same call has other results", _PURE),
     "many calls": Kind(UNSTABLE, "after many calls the same call has other results", _PURE),
@@ -143,6 +146,9 @@ KINDS: Mapping[str, Kind] = {
     "patched": Kind(UNSTABLE, "a program changes the process that judges it", _HARNESS),
     "uneven length": Kind(
         EXPLOITABLE, "the reward falls and rises again with length", "Let shaping turn only once."
+    ),
+    "padding": Kind(
+        EXPLOITABLE, "padding raises the reward of a right answer", "Cap what shaping can add."
     ),
     "same program": Kind(FALSE_REJECT, "the same program in other words is refused", _HARNESS),
     "weak tests": Kind(
