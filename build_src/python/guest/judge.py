@@ -507,12 +507,10 @@ class _Fences:
 
     def caught(self, classes: Any) -> Any:
         """Return what `except` is to catch: of a failure of the tests, no class of `_CATCH_ALL`."""
-        return self._without(classes) if self._judge.is_failure(sys.exception()) else classes
-
-    def _without(self, classes: Any) -> Any:
-        if isinstance(classes, tuple):
-            return tuple(map(self._without, classes))
-        return () if any(classes is each for each in _CATCH_ALL) else classes
+        if not self._judge.is_failure(sys.exception()):
+            return classes
+        found = classes if isinstance(classes, tuple) else (classes,)
+        return tuple(each for each in found if all(each is not kind for kind in _CATCH_ALL))
 
     def asked(self, classes: Any) -> Any:
         """Return what is asked whether an object is of a class."""
