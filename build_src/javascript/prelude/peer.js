@@ -906,7 +906,7 @@ function fillProperties(record, pairs) {
         const own = propertyOf(pairs[i + 1]);
         if (key === 'then') own.value === undefined ? knowGetter(own) : own.value = knownThen(key, own.value);
         if (!isJudge || record.isOwn) defineOwn(object, key, own);
-        else believe(object, key, record.kind === 'f' ? fenced(own) : own);
+        else believe(object, key, record.kind === 'f' || (record.kind === 'o' && own.value === PrimordialError && key !== 'constructor') ? fenced(own) : own);
     }
     const state = record.state;
     if (state === undefined) return;

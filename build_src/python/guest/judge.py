@@ -284,7 +284,8 @@ class _ProgramModule(types.ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
-            return object.__getattribute__(self, "_judge").public_names()
+            names = object.__getattribute__(self, "_judge").public_names()
+            return [each for each in names if vars(builtins).get(each) not in _CATCH_ALL]
         if name.startswith("__"):
             raise AttributeError(name)
         try:
@@ -472,8 +473,14 @@ def subjects_of(symbols: _Symbols, entry_point: str, whole: str) -> frozenset[st
 # --- running them ------------------------------------------------------------------------------
 
 
-_RAISES = re.compile(r"(assertR|r)aises(Regex)?")  # functions of an error's class
-_IS_OF = re.compile(r"isinstance|issubclass|assert(Not)?IsInstance")  # of an object and a class
+# Functions that take classes, and their arguments that are classes.
+_CLASSES_OF = {
+    **dict.fromkeys(("raises", "assertRaises", "assertRaisesRegex"), slice(1)),
+    **dict.fromkeys(
+        ("isinstance", "issubclass", "assertIsInstance", "assertNotIsInstance"), slice(1, 2)
+    ),
+    "suppress": slice(None),
+}
 
 
 class _Fence(type):
@@ -489,7 +496,7 @@ class _Fence(type):
         return not cls._judge.is_failure(value) and isinstance(value, cls._fenced)
 
     def __subclasscheck__(cls, other: type) -> bool:
-        error = sys.exception()
+        error = sys.exc_info()[1]
         is_own = cls._judge.is_failure(error) and type(error) is other
         return not is_own and issubclass(other, cls._fenced)
 
@@ -507,7 +514,7 @@ class _Fences:
 
     def caught(self, classes: Any) -> Any:
         """Return what `except` is to catch: of a failure of the tests, no class of `_CATCH_ALL`."""
-        if not self._judge.is_failure(sys.exception()):
+        if not self._judge.is_failure(sys.exc_info()[1]):
             return classes
         found = classes if isinstance(classes, tuple) else (classes,)
         return tuple(each for each in found if all(each is not kind for kind in _CATCH_ALL))
@@ -526,32 +533,40 @@ class _AssertionTexts(ast.NodeTransformer):
     """
 
     def __init__(self, tree: ast.AST) -> None:
-        self._own = {name for name, value in _assigned(tree) if _names_builtins(value)}
+        imports = [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)]
+        imported = {each.asname or each.name for node in imports for each in node.names}
+        catch_all = {each.__name__ for each in _CATCH_ALL}  # no star imports these
+        self._native = catch_all if "*" in imported else vars(builtins).keys() - imported
+        own = {name for name, value in _assigned(tree) if self._names_builtins(value)}
+        self._native = self._native | own
+
+    def _names_builtins(self, node: ast.expr) -> bool:
+        """Whether an expression is made of names of builtins alone, as `(ValueError, KeyError)`."""
+        parts = {type(each) for each in ast.walk(node)}
+        return parts <= {ast.Name, ast.Load, ast.Tuple} and not self._is_named(node)
 
     def _is_named(self, node: ast.expr) -> bool:
         """Whether an expression may name a class of the program."""
         names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-        return not names <= vars(builtins).keys() | self._own
+        return not names <= self._native
 
     def _wrapped(self, name: str, node: ast.expr) -> ast.expr:
-        if not self._is_named(node):
+        if isinstance(node, ast.Starred) or not self._is_named(node):
             return node
-        if isinstance(node, ast.Starred):
-            return node
-        return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [node], []), node)
+        call = ast.Call(ast.Name(name, ast.Load()), [node], [])
+        return ast.fix_missing_locations(ast.copy_location(call, node))
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
         self.generic_visit(node)
         if node.type is not None:
-            node.type = ast.fix_missing_locations(self._wrapped("@caught", node.type))
+            node.type = self._wrapped("@caught", node.type)
         return node
 
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
-        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-        first, end = (1, 2) if _IS_OF.fullmatch(name) else (0, 1) if _RAISES.fullmatch(name) else (0, 0)
-        for n, each in [*enumerate(node.args)][first : None if name == "suppress" else end]:
-            node.args[n] = ast.fix_missing_locations(self._wrapped("@asked", each))
+        places = _CLASSES_OF.get(getattr(node.func, "attr", getattr(node.func, "id", "")))
+        if places is not None:
+            node.args[places] = [self._wrapped("@asked", each) for each in node.args[places]]
         return node
 
     def visit_Assert(self, node: ast.Assert) -> Any:
@@ -578,13 +593,6 @@ class _AssertionTexts(ast.NodeTransformer):
         if stored:  # or a weak reference would never be without its object
             new.append(ast.Assign(stored, ast.Constant(None)))
         return [ast.fix_missing_locations(ast.copy_location(each, node)) for each in new]
-
-
-def _names_builtins(node: ast.expr) -> bool:
-    """Whether an expression is made of names of builtins alone, as `(ValueError, KeyError)` is."""
-    parts = {type(each) for each in ast.walk(node)}
-    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-    return parts <= {ast.Name, ast.Load, ast.Tuple} and names <= vars(builtins).keys()
 
 
 def _is_literal(node: ast.expr) -> bool:

@@ -946,6 +946,7 @@ _ON_OBJECTS = (
 )
 _TARGETED = frozenset(_ON_OBJECTS.split())
 _UNTARGETED = frozenset(("input", "readline", "read", "turn", "cancel"))
+_MOCK = unittest.mock.NonCallableMock
 _STEPS = frozenset(("send", "throw", "close", "__next__"))
 
 
@@ -959,9 +960,13 @@ def check_request(operation: str, forms: list[Any]) -> None:
         raise Refused(operation)
 
 
+def _is_mock(value: Any) -> bool:
+    return issubclass(value if isinstance(value, type) else type(value), _MOCK)
+
+
 def _is_control(value: Any, name: str) -> bool:
     """Whether this is a method by which tests set up a mock of theirs, as `configure_mock` is."""
-    if not isinstance(value, unittest.mock.NonCallableMock | type):
+    if not _is_mock(value):
         return False
     owner = value if isinstance(value, type) else type(value)
     kinds = [each for each in owner.__mro__ if each.__module__ == "unittest.mock"]
@@ -991,5 +996,6 @@ def check_target(operation: str, value: Any, name: Any = "") -> None:
         ):
             raise AttributeError(name)
         is_changed = operation in ("set", "delete")
-        if is_changed and not (_is_of_tests(value) or type(value) in _NAMESPACES):
+        is_open = _is_of_tests(value) and not _is_mock(value)
+        if is_changed and not (is_open or type(value) in _NAMESPACES):
             raise Refused(operation)

@@ -102,7 +102,7 @@ class CodingRewardFunction(RewardFunction):
     """
 
     name = "coding"
-    version = "10"
+    version = "11"
     options = frozenset({"first_failure", "time_factor"})
 
     def __init__(
