@@ -153,7 +153,7 @@ class Runtime:
 
 
 _GUESTS = "infinite_rl.sandbox"
-_JAVASCRIPT = "99309d8161e96ab28792486762a4c973f5598a215ed152284cb357f58f038ec3"
+_JAVASCRIPT = "58b1b2d1fd2245392cca24d8f67453e4eee7d86de9a16b965c840f4b802d58a5"
 _SQL = "cc1891081351817f5487dde61c980fef8a4b04b36f4fcbae6d4cdc92eb3de4fd"
 # fmt: off
 RUNTIMES: tuple[Runtime, ...] = (

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from infinite_rl.sandbox.executor import RewardExecutor
+from tests.sandbox.test_forgeries_python import read_blocks
 from tests.support.labelled import assert_none
 
 TESTS = (
@@ -144,3 +145,19 @@ def test_programs_pass_and_fail_as_in_node() -> None:
             faults.append(name)
     assert_none(faults)
     assert len(FIDELITY) == 192
+
+
+# --- programs that keep a failure of their tests to themselves, and honest ones ------------------
+
+FAILURES = read_blocks("javascript_failures.txt")
+
+
+def test_no_program_keeps_a_failure_of_its_tests_to_itself() -> None:
+    """Each begins with "forged" or "honest"; that one passes says that it may."""
+    faults = []
+    for name, (code, tests) in FAILURES.items():
+        passed = passing(code, *tests)
+        if passed != (list(range(len(tests))) if name.startswith("honest: ") else []):
+            faults.append((name, passed))
+    assert_none(faults)
+    assert len(FAILURES) == 35

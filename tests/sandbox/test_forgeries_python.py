@@ -82,3 +82,20 @@ def test_no_program_that_speaks_to_its_tests_passes() -> None:
     assert_none(
         name for name, (code, tests) in attacks.items() if is_passed(run(code, tests), tests)
     )
+
+
+# Programs that keep a failure of their tests to themselves, and honest twins.
+FAILURES = read_blocks("python_failures.txt")
+
+
+def test_no_program_keeps_a_failure_of_its_tests_to_itself() -> None:
+    """Each begins with "forged" or "honest"; that one passes says that it may."""
+    faults = []
+    for name, (code, tests) in FAILURES.items():
+        execution = run(code, tests)
+        if is_passed(execution, tests) != name.startswith("honest: "):
+            faults.append((name, execution.tests))
+        elif "SyntaxError" in "".join(each.message for each in execution.tests):
+            faults.append((name, "has not begun"))
+    assert_none(faults)
+    assert len(FAILURES) == 65

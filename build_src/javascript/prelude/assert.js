@@ -1,9 +1,13 @@
 // The module `assert`. The tests have one of their own, so that a program's changes do not reach them.
 
+const madeFailures = new WeakMap();
+const isFailure = (value) => isObject(value) && weakMapHas(madeFailures, value);
+
 class AssertionError extends PrimordialError {
     constructor(options) {
         const { message, actual, expected, operator } = options;
         super(message === undefined ? `${shown(actual)} ${operator} ${shown(expected)}` : toText(message));
+        weakMapSet(madeFailures, this, true);
         hide(this, 'name', 'AssertionError');
         this.generatedMessage = message === undefined;
         this.code = 'ERR_ASSERTION';
@@ -16,7 +20,10 @@ class AssertionError extends PrimordialError {
 }
 
 function failWith(actual, expected, message, operator, text) {
-    if (isObject(message) && isError(message)) throw message;
+    if (isObject(message) && isError(message)) {
+        weakMapSet(madeFailures, message, true);
+        throw message;
+    }
     const error = new AssertionError({ message: message ?? text, actual, expected, operator });
     error.generatedMessage = message === undefined;
     throw error;
@@ -162,7 +169,7 @@ function expectError(error, expected, message, operator) {
     if (expected === undefined) return;
     const refuse = (text) => failWith(error, expected, message, operator, text);
     if (typeof expected === 'function') {
-        if (expected.prototype !== undefined && instanceOf(expected, error)) return;
+        if (expected.prototype !== undefined && instanceOf(expected, error) && !(isFailure(error) && isOfProgram(expected))) return;
         if (expected === PrimordialError || instanceOf(PrimordialError, expected.prototype)) {
             refuse(`The error is expected to be an instance of "${expected.name}". Received ${received(error)}\n\n` +
                 `Error message:\n\n${toText(error?.message)}`);

@@ -105,8 +105,8 @@ function takeName(name, value) {
         else (owner === 'stdout' ? process.stdout : builtinsByPath[owner])[key] = value;
         return;
     }
-    if (name === 'module.exports') programExports = value;
-    else if (arrayIndexOf(plan.words, name) >= 0) defineName(name, value);
+    if (name === 'module.exports') programExports = fence(value);
+    else if (arrayIndexOf(plan.words, name) >= 0) defineName(name, fence(value));
 }
 
 function defineName(name, value) {
@@ -163,6 +163,11 @@ const protocols = ['toJSON', 'then', 'next', 'return', 'throw', 'done', 'get', '
 // The program as a module: what it exports, and its names where it exports nothing by them.
 function programModule() {
     const made = isObject(programExports) ? programExports : {};
+    const own = objectKeys(made);
+    for (let i = 0; i < own.length; i++) {
+        const value = getOwnPropertyDescriptor(made, own[i])?.value;
+        if (fence(value) !== value) made[own[i]] = fence(value);
+    }
     const names = objectKeys(programNames);
     for (let i = 0; i < names.length; i++) {
         if (!(names[i] in made) && isExtensible(made)) hide(made, names[i], programNames[names[i]]);
@@ -176,6 +181,7 @@ function judge() {
     for (let i = 0; i < plan.tests.length; i++) {
         if (i === 0 || plan.isAssertDeclared) defineProperty(globalThis, 'assert', knownAssert);
         failedAssertions = 0;
+        lost = [];
         firstFailure = failure = '';
         process.exitCode = undefined;
         current = i;
@@ -188,7 +194,7 @@ function judge() {
             failure = explain(error) || 'Error';
         }
         host.settle();
-        const reason = failure || verdict(value) || suiteVerdict() || exitVerdict();
+        const reason = failure || verdict(value) || suiteVerdict() || exitVerdict() || (lost.length > 0 ? explain(lost[0]) || 'Error' : '');
         flush();
         if (reason === '' && plan.isExpression) host.verdict(`=${plainly(arrayIndexOf(plan.awaits, i) >= 0 ? innerOf(value) : value)}`);
         else if (reason === '') host.verdict();

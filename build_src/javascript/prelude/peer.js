@@ -12,7 +12,7 @@
 // object of the tests is: call or construct a function that it was given, move an iterator, settle a
 // promise, and set the properties and items of an object.
 
-const { for: symbolFor, keyFor, toPrimitive } = PrimordialSymbol;
+const { for: symbolFor, keyFor, toPrimitive, hasInstance } = PrimordialSymbol;
 const symbolDescription = uncurry(getOwnPropertyDescriptor(PrimordialSymbol.prototype, 'description').get);
 const regExpSource = uncurry(getOwnPropertyDescriptor(RegExp.prototype, 'source').get);
 const regExpFlags = uncurry(getOwnPropertyDescriptor(RegExp.prototype, 'flags').get);
@@ -291,7 +291,9 @@ function properties(object, record, from) {
         const own = getOwnPropertyDescriptor(object, key);
         if (own === undefined) continue;
         const flags = (own.enumerable ? 2 : 0) + (own.configurable ? 4 : 0);
-        if (!hasOwn(own, 'value')) push(found, key, flags + 8, own.get, own.set);
+        if (!hasOwn(own, 'value')) {
+            if (!isGuard(own.get)) push(found, key, flags + 8, own.get, own.set);
+        }
         else if (!isGuard(own.value)) push(found, key, flags + (own.writable ? 1 : 0), own.value, undefined);
     }
     return found;
@@ -465,6 +467,7 @@ function functionCode(object, record) {
 // Tells the other side how a promise ends.
 function follow(promise, { id }) {
     const tell = (isGood) => (value) => {
+        if (!isGood) handOver(value);
         if (records.has(id)) ask(`"settle",[${id}],${isGood},${code(value)}`);
     };
     promiseThen(promise, tell(true), tell(false));
@@ -610,7 +613,13 @@ function builtin(path) {
     if (value === undefined) nonsense();
     if (!isJudge || typeof value === 'symbol' || (isAnswer && arrayIndexOf(passable, value) >= 0)) return value;
     if (typeof value !== 'function') return {};
-    return { made(...values) { return ask(`"call",["k",${jsonStringify(path)}],${code(this)},[${codes(values)}]`); } }.made;
+    const { made } = {
+        made(...values) {
+            if (thens.has(made)) expectCall(values);
+            return ask(`"call",["k",${jsonStringify(path)}],${code(this)},[${codes(values)}]`);
+        },
+    };
+    return made;
 }
 
 function prototypeOf(part, kind) {
@@ -671,7 +680,11 @@ function remoteProxy(id, shape) {
     const convert = guardWith(() => asks('get', toPrimitive));
     return new PrimordialProxy(shape === 2 ? function () {} : shape === 1 ? [] : {}, {
         __proto__: null,
-        get: (target, key) => (key === toPrimitive && isJudge ? convert : knownThen(key, asks('get', key))),
+        get: (target, key) => {
+            if (key === toPrimitive && isJudge) return convert;
+            const value = knownThen(key, asks('get', key));
+            return key === hasInstance && isJudge && typeof value === 'function' ? guardedCheck(() => value) : value;
+        },
         set: (target, key, value) => asks('set', key, value),
         has: (target, key) => asks('has', key),
         deleteProperty: (target, key) => asks('deleteProperty', key),
@@ -749,7 +762,7 @@ function created(part) {
     const items = part[4];
     const more = part[6];
     if (!isArray(items)) nonsense();
-    const settle = kind === 'w' ? {} : undefined;
+    const settle = kind === 'w' ? { mark: lost.length } : undefined;
     const object = kind === 'w'
         ? new PrimordialPromise((resolve, reject) => { settle.resolve = resolve; settle.reject = reject; })
         : emptyObject(id, kind, more, items);
@@ -777,6 +790,7 @@ function completed(record, part) {
     if (kind === 'f' && isArray(part[6][3])) {
         const held = decode(part[6][3]);
         defineProperty(object, 'prototype', { value: isObject(held) ? held : nonsense(), writable: part[6][0] !== 2 });
+        if (isJudge && instanceOf(object, AssertionError.prototype)) hide(object, hasInstance, guardedCheck(() => FunctionPrototype[hasInstance]));
     }
     fill(record, part[3], part[4], part[5]);
 }
@@ -890,9 +904,9 @@ function fillProperties(record, pairs) {
         if (typeof key !== 'string' && typeof key !== 'symbol') nonsense();
         setAdd(given, key);
         const own = propertyOf(pairs[i + 1]);
-        knownThen(key, own.value);
+        if (key === 'then') own.value === undefined ? knowGetter(own) : own.value = knownThen(key, own.value);
         if (!isJudge || record.isOwn) defineOwn(object, key, own);
-        else believe(object, key, own);
+        else believe(object, key, record.kind === 'f' || (record.kind === 'o' && own.value === PrimordialError && key !== 'constructor') ? fenced(own) : own);
     }
     const state = record.state;
     if (state === undefined) return;
@@ -954,7 +968,37 @@ function guardWith(convert) {
     return guard;
 }
 
+// A class of the program that says itself what its instances are. No failure of the tests is one.
+function guardedCheck(check) {
+    const { guard } = { guard(value) { return !isFailure(value) && Boolean(apply(check(this), this, [value])); } };
+    guards.set(guard, true);
+    return guard;
+}
+
+// Nor is it an instance of what the program calls by another name, such as `const NotFound = Error`.
+const fences = own(new PrimordialMap());
+
+function fence(value) {
+    if (value !== PrimordialError && value !== Object) return value;
+    if (!fences.has(value)) {
+        const check = guardedCheck(() => FunctionPrototype[hasInstance]);
+        const made = new PrimordialProxy(value, { __proto__: null, get: (target, key) => (key === hasInstance ? check : target[key]) });
+        builtinPaths.set(made, builtinPaths.get(value));
+        fences.set(value, made);
+        fences.set(made, made);
+    }
+    return fences.get(value);
+}
+
+const fenced = (own) => (own.value === undefined ? own : { ...own, __proto__: null, value: fence(own.value) });
+const isOfProgram = (value) => fences.get(value) === value || recordOf.get(value)?.isOwn === false;
+
 function believe(object, key, own) {
+    if (key === hasInstance && (own.get !== undefined || typeof own.value === 'function')) {
+        const { get, value } = own;
+        hide(object, key, guardedCheck(get === undefined ? () => value : (self) => apply(get, self, [])));
+        return;
+    }
     if (key !== toPrimitive) defineOwn(object, key, own);
     if (key !== 'valueOf' && key !== 'toString' && key !== toPrimitive) return;
     if (key !== toPrimitive && hasOwn(object, toPrimitive)) return;
@@ -1005,8 +1049,25 @@ function watch(promise, settle) {
 const thens = own(new PrimordialWeakMap()); // functions that are the `then` of something
 
 function knownThen(key, value) {
-    if (key === 'then' && typeof value === 'function') thens.set(value, true);
-    return value;
+    if (key !== 'then' || typeof value !== 'function') return value;
+    const path = isJudge ? builtinPaths.get(value) : undefined;
+    const known = path === undefined ? value : {
+        then(...values) {
+            expectCall(values);
+            return apply(value, this, values);
+        },
+    }.then;
+    if (path !== undefined) builtinPaths.set(known, path);
+    thens.set(known, true);
+    return known;
+}
+
+// A `then` that is read anew each time.
+function knowGetter(own) {
+    const { get } = own;
+    if (!isJudge || get === undefined) return;
+    own.get = { get() { return knownThen('then', apply(get, this, [])); } }.get;
+    guards.set(own.get, true);
 }
 
 function expectCall(values) {
@@ -1070,13 +1131,30 @@ function isChangeable(record) {
 function ask(head) {
     if (!isConverting) moment++;
     exchanges++;
+    const mark = lost.length;
     const text = host.exchange(message(head));
     exchanges++;
     if (typeof text !== 'string') throw new PrimordialRangeError('Maximum call stack size exceeded');
     const answer = accepted(text, true);
     const value = decode(answer[1]);
     if (answer[0] === '=') return value;
+    if (lost.length > 0) takeBack(value, mark);
     throw value;
+}
+
+// Failures of the tests that the program got, and has not given back.
+let lost = [];
+
+function handOver(error) {
+    if (isJudge && isFailure(error) && arrayIndexOf(lost, error) < 0) push(lost, error);
+}
+
+// One that comes back speaks for all from `mark` on, as from the last try of several.
+function takeBack(error, mark) {
+    if (!isFailure(error)) return;
+    const left = [];
+    for (let i = 0; i < mark && i < lost.length; i++) if (lost[i] !== error) push(left, lost[i]);
+    lost = left;
 }
 
 // Tells each side what changed on the other while nothing was called.
@@ -1090,6 +1168,7 @@ function serve(text) {
         const value = performed(accepted(text, false)); // which must live until it is told
         return message(`"=",${code(value)}`);
     } catch (error) {
+        handOver(error);
         try {
             return message(`"!",${code(error)}`);
         } catch {
@@ -1135,7 +1214,9 @@ function performed(what) {
         if (record === undefined || record.isOwn || record.kind !== 'w') return undefined;
         const settle = what[2] === true ? record.settle.resolve : record.settle.reject;
         record.settle.isOver = true;
-        settle(decode(what[3]));
+        const value = decode(what[3]);
+        if (what[2] !== true) takeBack(value, record.settle.mark);
+        settle(value);
         return undefined;
     }
     case 'sync': return undefined;

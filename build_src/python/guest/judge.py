@@ -40,11 +40,14 @@ _LOADS_ANEW = re.compile(
     r"\bsys\.modules\.pop|\bdel sys\.modules|\bimportlib\.reload\b|\brunpy\b|\binspect\.getsource"
     r"|\bspec_from_file_location\b|\bSourceFileLoader\b|\btestfile\b|\bexec\([^\n]*\bread"
 )
+_CATCH_ALL = BaseException, Exception, AssertionError
 _LINKS = re.compile(r"\bsymlink|\bhardlink|\bos\.link\b")
 
 
 class Judge(peer.Peer):
     """The side of the tests."""
+
+    failures = AssertionError, small_pytest.Failed
 
     def __init__(self, exchange: Callable[[str], str]) -> None:
         super().__init__(exchange, is_judge=True)
@@ -152,9 +155,12 @@ class Judge(peer.Peer):
         for form, text in warned:
             warnings.warn_explicit(str(text), self.decode(form), "program.py", 1)
 
-    def _arrived(self, error: BaseException) -> BaseException:
+    def _arrived(self, error: BaseException, mark: int) -> BaseException:
         """Keep the program from ending a loop or a test as if all was well."""
         name = type(error).__name__
+        if self.is_failure(error):
+            self.take_back(error, mark)
+            return error
         if isinstance(error, SystemExit):
             self.exits.append(error)
         if isinstance(error, StopIteration | StopAsyncIteration) and not self.may_stop:
@@ -162,6 +168,33 @@ class Judge(peer.Peer):
         if isinstance(error, Exception | SystemExit | KeyboardInterrupt) and name != "SkipTest":
             return error
         return peer.Left(f"the program raised {name}")
+
+    # --- failures of the tests that the program gets ---------------------------------------------
+
+    def is_failure(self, error: Any) -> bool:
+        """Whether this is a failed assertion of the tests' own."""
+        return isinstance(error, self.failures) and self.their_handle(error) is None
+
+    def hand_over(self, error: Any) -> BaseException | None:
+        if not self.is_failure(error):
+            return None
+        if all(error is not each for each in self.lost):
+            self.lost.append(error)
+        return error  # type: ignore[no-any-return]
+
+    def take_back(self, error: BaseException, mark: int) -> None:
+        if self.is_failure(error):
+            self.lost = [each for each in self.lost[:mark] if each is not error]
+
+    def raise_lost(self) -> None:
+        """Raise a failure of the tests that the program got and kept to itself."""
+        lost, self.lost = self.lost, []
+        if lost:
+            raise lost[0]
+
+    def encode_error(self, error: BaseException) -> Any:
+        self.hand_over(error)
+        return super().encode_error(error)
 
     def note_refused(self, error: values.Refused) -> None:
         self.refused = f"what the tests hand over cannot leave them: {error}"
@@ -251,7 +284,8 @@ class _ProgramModule(types.ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
-            return object.__getattribute__(self, "_judge").public_names()
+            names = object.__getattribute__(self, "_judge").public_names()
+            return [each for each in names if vars(builtins).get(each) not in _CATCH_ALL]
         if name.startswith("__"):
             raise AttributeError(name)
         try:
@@ -439,10 +473,105 @@ def subjects_of(symbols: _Symbols, entry_point: str, whole: str) -> frozenset[st
 # --- running them ------------------------------------------------------------------------------
 
 
+# Functions that take classes, and their arguments that are classes.
+_CLASSES_OF = {
+    **dict.fromkeys(("raises", "assertRaises", "assertRaisesRegex"), slice(1)),
+    **dict.fromkeys(
+        ("isinstance", "issubclass", "assertIsInstance", "assertNotIsInstance"), slice(1, 2)
+    ),
+    "suppress": slice(None),
+}
+
+
+class _Fence(type):
+    """A class that stands for one that a name of the program is bound to, such as Exception.
+
+    The tests' own failures are none of its objects.
+    """
+
+    _fenced: Any
+    _judge: Judge
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return not cls._judge.is_failure(value) and isinstance(value, cls._fenced)
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        error = sys.exc_info()[1]
+        is_own = cls._judge.is_failure(error) and type(error) is other
+        return not is_own and issubclass(other, cls._fenced)
+
+
+class _Fences:
+    """Lets names of the program that are bound to Exception and the like catch no own failure."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        facts = {"__module__": "builtins", "_judge": judge}
+        self._made = [
+            (kind, _Fence(kind.__name__, (kind,), {"_fenced": kind, **facts}))
+            for kind in _CATCH_ALL
+        ]
+
+    def caught(self, classes: Any) -> Any:
+        """Return what `except` is to catch: of a failure of the tests, no class of `_CATCH_ALL`."""
+        if not self._judge.is_failure(sys.exc_info()[1]):
+            return classes
+        found = classes if isinstance(classes, tuple) else (classes,)
+        return tuple(each for each in found if all(each is not kind for kind in _CATCH_ALL))
+
+    def asked(self, classes: Any) -> Any:
+        """Return what is asked whether an object is of a class."""
+        if isinstance(classes, tuple):
+            return tuple(map(self.asked, classes))
+        return next((made for kind, made in self._made if kind is classes), classes)
+
+
 class _AssertionTexts(ast.NodeTransformer):
-    """Let a failed `assert a == b` say what `a` and `b` were."""
+    """Let a failed `assert a == b` say what `a` and `b` were.
+
+    Let names of the program that stand for classes not catch such a failure; see `_Fences`.
+    """
+
+    def __init__(self, tree: ast.AST) -> None:
+        imports = [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)]
+        imported = {each.asname or each.name for node in imports for each in node.names}
+        catch_all = {each.__name__ for each in _CATCH_ALL}  # no star imports these
+        self._native = catch_all if "*" in imported else vars(builtins).keys() - imported
+        own = {name for name, value in _assigned(tree) if self._names_builtins(value)}
+        self._native = self._native | own
+
+    def _names_builtins(self, node: ast.expr) -> bool:
+        """Whether an expression is made of names of builtins alone, as `(ValueError, KeyError)`."""
+        parts = {type(each) for each in ast.walk(node)}
+        return parts <= {ast.Name, ast.Load, ast.Tuple} and not self._is_named(node)
+
+    def _is_named(self, node: ast.expr) -> bool:
+        """Whether an expression may name a class of the program."""
+        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        return not names <= self._native
+
+    def _wrapped(self, name: str, node: ast.expr) -> ast.expr:
+        if isinstance(node, ast.Starred) or not self._is_named(node):
+            return node
+        call = ast.Call(ast.Name(name, ast.Load()), [node], [])
+        return ast.fix_missing_locations(ast.copy_location(call, node))
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
+        self.generic_visit(node)
+        if node.type is not None:
+            node.type = self._wrapped("@caught", node.type)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        places = _CLASSES_OF.get(getattr(node.func, "attr", getattr(node.func, "id", "")))
+        if places is not None:
+            node.args[places] = [self._wrapped("@asked", each) for each in node.args[places]]
+        return node
 
     def visit_Assert(self, node: ast.Assert) -> Any:
+        text = ast.Constant(ast.unparse(node.test))
+        self.generic_visit(node)
         test = node.test
         new: list[ast.stmt] = []
         names: list[ast.Name] = []
@@ -456,7 +585,6 @@ class _AssertionTexts(ast.NodeTransformer):
             holds: ast.expr = ast.Compare(names[0], test.ops, [names[1]])
         else:
             holds = test
-        text = ast.Constant(ast.unparse(test))
         message = node.msg or ast.Constant(None)
         failed = ast.Name("@failed", ast.Load())
         told = ast.Call(failed, [text, message, ast.List(shown_names, ast.Load())], [])
@@ -546,7 +674,8 @@ def _full_plan(setup: str, texts: list[str], entry_point: str, modules: list[str
 def _compiled(text: str, filename: str, mode: str = "exec") -> types.CodeType | str:
     """Return a test's code, or why it cannot be compiled."""
     try:
-        tree = _AssertionTexts().visit(ast.parse(text, filename, mode))
+        parsed = ast.parse(text, filename, mode)
+        tree = _AssertionTexts(parsed).visit(parsed)
         return compile(tree, filename, mode, dont_inherit=True)
     except _NO_CODE as error:
         return brief(error)
@@ -599,7 +728,8 @@ class Tests:
         self._names["__builtins__"] = _Builtins(
             judge, frozenset(facts["subjects"]), frozenset(facts["unread"])
         )
-        self._names["@failed"] = _failed
+        fences = _Fences(judge)
+        self._names.update({"@failed": _failed, "@caught": fences.caught, "@asked": fences.asked})
         judge.scopes = [vars(builtins), self._names["__builtins__"]]
         sys.modules["__main__"] = module
         sys.modules["pytest"] = small_pytest.PYTEST
@@ -626,8 +756,10 @@ class Tests:
             self._judge.refused = ""
 
     def _outcome(self, run: Callable[[], None]) -> str | None:
+        self._judge.lost = []
         try:
             run()
+            self._judge.raise_lost()
         except peer.Left as error:
             return str(error)
         except BaseException as error:  # whatever is raised fails the test

@@ -148,6 +148,8 @@ def _set_limit(limit: int) -> None:
 class Peer:
     """This side's end of the conversation."""
 
+    failures: tuple[type[BaseException], ...] = ()  # that the other side may not keep to itself
+
     def __init__(self, exchange: Callable[[str], str], is_judge: bool) -> None:
         self._exchange, self.is_judge = exchange, is_judge
         self._side = "T" if is_judge else "P"
@@ -171,6 +173,7 @@ class Peer:
         self.scopes: list[dict[str, Any]] = []  # names that hold `isinstance`
         self._depth = 0  # of requests within requests
         self._tasks: list[Any] = []  # that the other side awaits
+        self.lost: list[BaseException] = []  # of this side's failures, what the other side got
         self._loop: Any = None  # for tasks while no loop runs
         self.operations: dict[str, Callable[..., Any]] = {
             "call": lambda function, args, named=(): function(*args, **dict(named)),
@@ -213,6 +216,7 @@ class Peer:
         if self._depth >= _MAX_DEPTH:
             raise RecursionError("program and tests call each other too deeply")
         self._depth += 1
+        mark = len(self.lost)
         try:
             answer = self._exchange(text)
         finally:
@@ -231,7 +235,7 @@ class Peer:
             return value
         if not isinstance(value, BaseException):
             raise Refused("what was raised is no exception")
-        raise self._arrived(value)
+        raise self._arrived(value, mark)
 
     def answer(self, text: str) -> str:
         """Do what a message asks for, and return the message with the answer."""
@@ -283,6 +287,13 @@ class Peer:
     def note_returned(self, operation: str, form: Any) -> None:
         """Hear what the other side returned."""
 
+    def hand_over(self, _error: Any) -> BaseException | None:
+        """Note that an error leaves this side, and return it if it must come back."""
+        return None
+
+    def take_back(self, error: BaseException, mark: int) -> None:
+        """Hear that an error that left has come back, and speaks for all `lost` from `mark` on."""
+
     def note_made(self, cls: type, made: Any) -> None:
         """Hear that this side made an object of a class of the other side."""
 
@@ -328,7 +339,7 @@ class Peer:
                 self._replica_names.pop(id(replica.value), None)
         return list(message), contents
 
-    def _arrived(self, error: BaseException) -> BaseException:
+    def _arrived(self, error: BaseException, _mark: int) -> BaseException:
         """Return what is raised here for an error of the other side."""
         return error
 
@@ -445,6 +456,7 @@ class Peer:
 
         The loops of both sides take turns, so that tasks of both go on. Raises StopAsyncIteration.
         """
+        mark = len(self.lost)
         number = self.ask("spawn", awaitable, method)
         try:
             while True:
@@ -456,6 +468,9 @@ class Peer:
                 await asyncio.sleep(delay)
         except asyncio.CancelledError:
             self.ask("cancel", number)
+            raise
+        except self.failures as error:
+            self.take_back(error, mark)
             raise
 
     def _spawn(self, awaitable: Any, method: str) -> int:
@@ -746,6 +761,7 @@ class Peer:
                     self.ask("step", generator, "close", None)
                     raise
                 except BaseException as error:  # the other side's generator is to see it
+                    self.hand_over(error)
                     action, value = "throw", error
 
         generator = generate()
@@ -930,6 +946,7 @@ _ON_OBJECTS = (
 )
 _TARGETED = frozenset(_ON_OBJECTS.split())
 _UNTARGETED = frozenset(("input", "readline", "read", "turn", "cancel"))
+_MOCK = unittest.mock.NonCallableMock
 _STEPS = frozenset(("send", "throw", "close", "__next__"))
 
 
@@ -941,6 +958,20 @@ def check_request(operation: str, forms: list[Any]) -> None:
             raise Refused(operation)
     elif operation not in _UNTARGETED:
         raise Refused(operation)
+
+
+def _is_mock(value: Any) -> bool:
+    return issubclass(value if isinstance(value, type) else type(value), _MOCK)
+
+
+def _is_control(value: Any, name: str) -> bool:
+    """Whether this is a method by which tests set up a mock of theirs, as `configure_mock` is."""
+    if not _is_mock(value):
+        return False
+    owner = value if isinstance(value, type) else type(value)
+    kinds = [each for each in owner.__mro__ if each.__module__ == "unittest.mock"]
+    is_method = any(type(vars(each).get(name)) is types.FunctionType for each in kinds)
+    return is_method and not name.startswith(("assert_", "__"))
 
 
 def check_target(operation: str, value: Any, name: Any = "") -> None:
@@ -958,10 +989,13 @@ def check_target(operation: str, value: Any, name: Any = "") -> None:
     elif operation in ("get", "set", "delete", "method", "member"):
         if type(name) is not str or _is_private(value, name):
             raise AttributeError("a private attribute")
+        if _is_control(value, name):
+            raise Refused(operation)
         if isinstance(value, types.ModuleType | types.MethodType) or (
             isinstance(value, types.FunctionType) and name not in vars(value) and operation != "set"
         ):
             raise AttributeError(name)
         is_changed = operation in ("set", "delete")
-        if is_changed and not (_is_of_tests(value) or type(value) in _NAMESPACES):
+        is_open = _is_of_tests(value) and not _is_mock(value)
+        if is_changed and not (is_open or type(value) in _NAMESPACES):
             raise Refused(operation)

@@ -27,8 +27,24 @@ import stand_ins
 _UNNAMED = object()
 
 
-class Skipped(BaseException):
+class OutcomeException(BaseException):
+    """What a test ends with that says so itself: `except Exception` does not catch it."""
+
+
+class Failed(OutcomeException):
+    """The test has failed."""
+
+
+class XFailed(Failed):
+    """The test has failed, as it expected."""
+
+
+class Skipped(OutcomeException):
     """The test asked not to be run."""
+
+
+class Exit(Exception):
+    """The test asked for the end of all tests."""
 
 
 class _Raises:
@@ -44,7 +60,7 @@ class _Raises:
 
     def __exit__(self, kind: Any, error: Any, _trace: Any) -> bool:
         if kind is None:
-            raise AssertionError(f"DID NOT RAISE {self._expected!r}")
+            raise Failed(f"DID NOT RAISE {self._expected!r}")
         if not issubclass(kind, self._expected):
             return False
         self.value, self.type = error, kind
@@ -276,7 +292,7 @@ class _Warns(warnings.catch_warnings):
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
         if error[0] is None and not any(map(self._is_expected, self.list)):
-            raise AssertionError(f"DID NOT WARN {self._expected!r}")
+            raise Failed(f"DID NOT WARN {self._expected!r}")
 
     def __getitem__(self, number: int) -> Any:
         return self.list[number]
@@ -305,12 +321,14 @@ def _raises(expected: Any, *call: Any, match: str | None = None, **named: Any) -
     return context
 
 
-def _fail(reason: str = "", msg: str = "", **_options: Any) -> None:
-    raise AssertionError(reason or msg)
+def _ending(kind: type[BaseException]) -> Any:
+    """Return the function of pytest that ends a test with this outcome."""
 
+    def end(reason: str = "", msg: str = "", **_options: Any) -> None:
+        raise kind(reason or msg)
 
-def _skip(reason: str = "", **_options: Any) -> None:
-    raise Skipped(reason)
+    vars(end)["Exception"] = kind
+    return end
 
 
 class _Param(tuple[Any, ...]):
@@ -333,8 +351,10 @@ vars(PYTEST).update(
     deprecated_call=lambda **named: _Warns((DeprecationWarning, FutureWarning), **named),
     mark=_Marks(),
     fixture=_fixture,
-    fail=_fail,
-    skip=_skip,
+    fail=_ending(Failed),
+    skip=_ending(Skipped),
+    xfail=_ending(XFailed),
+    exit=_ending(Exit),
     importorskip=importlib.import_module,
     param=_param,
     main=lambda *_args, **_named: 0,
@@ -536,14 +556,15 @@ class _Suite:
                 for name in self.needed(owner, function, row):
                     fixtures.named(name)
                 _awaited(function(**fixtures.arguments(function)))
-        except Skipped:
+                stand_ins.Mirror.peer.raise_lost()
+        except (Skipped, XFailed):
             return
-        except Exception as error:
-            if not (xfails and isinstance(error, options.get("raises") or Exception)):
+        except (Exception, Failed) as error:
+            if not (xfails and isinstance(error, options.get("raises") or (Exception, Failed))):
                 raise
         else:
             if options.get("strict"):
-                raise AssertionError("[XPASS(strict)] " + str(options.get("reason", "")))
+                raise Failed("[XPASS(strict)] " + str(options.get("reason", "")))
 
     def _holds(self, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> bool:
         """Whether a mark that may have a condition applies."""

@@ -114,13 +114,13 @@ class Mirror(abc.ABCMeta):
     def __instancecheck__(cls, value: Any) -> bool:
         if super().__instancecheck__(value):
             return True
-        is_asked = vars(cls).get("_is_open") and type(value) not in BUILTIN_TYPES
+        is_asked = vars(cls).get("_is_open") and not _is_own(type(value))
         return bool(is_asked) and Mirror.peer.ask("isinstance", cls, value) is True
 
     def __subclasscheck__(cls, other: type) -> bool:
         if super().__subclasscheck__(other):
             return True
-        is_asked = vars(cls).get("_is_open") and other not in BUILTIN_TYPES
+        is_asked = vars(cls).get("_is_open") and not _is_own(other)
         return bool(is_asked) and Mirror.peer.ask("issubclass", cls, other) is True
 
     @property
@@ -146,6 +146,12 @@ class Mirror(abc.ABCMeta):
 def is_mirror(cls: Any) -> bool:
     """Whether this is a class of the other side, and none that derives from one."""
     return isinstance(cls, Mirror) and "_handle" in vars(cls)
+
+
+def _is_own(cls: type) -> bool:
+    """Whether no class of the other side decides what objects of this class are."""
+    is_failure = issubclass(cls, Mirror.peer.failures) and not isinstance(cls, Mirror)
+    return cls in BUILTIN_TYPES or is_failure
 
 
 def _known(cls: type) -> type:
@@ -368,6 +374,12 @@ def _forwarding(name: str, data: type | None) -> Any:
             return peer.ask("member", owner, name, self, type(self))(*args, **named)
         return peer.checked(self, name, peer.ask("operate", self, name, args, *pairs(named)))
 
+    def leave(self: Any, *args: Any, **named: Any) -> Any:
+        mark = len(Mirror.peer.lost)
+        error = Mirror.peer.hand_over(args[1] if len(args) > 1 else None)
+        answer = method(self, *args, **named)
+        return answer if error is None else _left(error, answer, mark)
+
     def iterate(self: Any) -> Any:
         iterator = Mirror.peer.ask("iter", self)
         return self if iterator is self else iter(iterator)
@@ -381,11 +393,25 @@ def _forwarding(name: str, data: type | None) -> Any:
     def wait(self: Any) -> Any:
         return Mirror.peer.wait_for(self).__await__()
 
-    chosen = method
-    if data is None:
+    chosen = leave if name in ("__exit__", "__aexit__") else method
+    if data is None and chosen is method:
         chosen = {"__iter__": iterate, "__next__": step, "__await__": wait}.get(name, method)
     chosen.__name__ = name
     return chosen
+
+
+def _left(error: BaseException, answer: Any, mark: int) -> Any:
+    """Return what the other side's `__exit__` says; if it is false, the error comes back."""
+    if inspect.isawaitable(answer):
+
+        async def wait() -> Any:
+            return _left(error, await answer, mark)
+
+        return wait()
+    if not answer:
+        Mirror.peer.take_back(error, mark)
+        return False
+    return True
 
 
 def _starting() -> Any:
