@@ -32,7 +32,6 @@ README = PAGES["README.md"]
         ("generation.md", 1),
         ("rewards.md", 5),
         ("sandbox.md", 1),
-        ("tasks.md", 1),
     ],
 )
 def test_every_python_block_runs(
