@@ -25,48 +25,66 @@ _MODIFIERS = frozenset(
 _CLOSERS = dict(zip("[({<«‹【〔「『《〈［（｛＜", "])}>»›】〕」』》〉］）｝＞", strict=True))
 _SHUT = frozenset(_CLOSERS.values())
 _OPEN = re.escape("".join(_CLOSERS))
+# match: '<h2>', '</td>', '<p class=x>', '<!--'; not '<answer>', '<prompt>'
 _TAG = (
     r"(?:</?(?:h[1-6]|b|strong|em|i|u|p|div|span|summary|details|section|article|tr|t[dh]|d[tdl]|li"
     r"|[ou]l|table|tbody|thead|center|font|blockquote|br|hr|mark)\b[^<>\n]{0,80}>|<!--|-->|/\*|\*/)"
 )
+# match: '<B>', '-->'; not '<answer>'
 MARKUP = re.compile(_TAG, re.IGNORECASE)
+# match: 'step 1: ', '(2)', '3.', '1\u20e3', 'IV. x', 'a) x'; not '12', 'a)x', 'step one'
 _ORDINAL = (
     r"\(?\b(?:(?:step|part|section|block|teil|schritt|partie|parte)\s#?\d{1,2}\s?[.):–—-]*\s"
-    r"|\d{1,2}(?:[.)]|:(?=\s)|\ufe0f?\u20e3|\s[-–—]?(?=[\[【*\s]))|(?:[IVX]{1,4}|[A-Da-d])[.)](?=\s))"
+    r"|\d{1,2}(?:[.)]|\ufe0f?\u20e3)|(?:[IVX]{1,4}|[A-Da-d])[.)](?=\s))"
 )
+# What precedes the decoration of a head.
+# match: '> - x', '<b>', '1. x'; not '[PROMPT]'
 _BULLET = re.compile(rf"\A[\s>]*(?:[-*+•]\s+)?|{_TAG}|{_ORDINAL}", re.IGNORECASE)
 # A quote or the end of a sentence is no decoration: the name behind it is content.
+# fullmatch: '## ', '**[', '> - 1. ', '<h2>', '\\section{', '<<<'; not '"', 'so [', '$'
 _LEAD = re.compile(
-    rf"(?:{_TAG}|{_ORDINAL}|\\(?:sub)*(?:section|paragraph|textbf|begin|end)\*?(?=\{{)"
-    r"|[^\w\n\"'“”‘’„$,;^.?!]|_){0,60}",
+    rf"(?:{_TAG}|{_ORDINAL}|\\(?:sub)*section\*?(?=\{{)|[^\w\n\"'“”‘’„$,;^.?!]|_){{0,60}}",
     re.IGNORECASE,
 )
+# fullmatch: '"Answer:"', '**"Prompt"**'; not 'Answer: "x"', '"Yes," he said.'
 _QUOTED = re.compile(r"\s{0,9}(?:[*_]{0,3})[\"'“„”‘’](.{2,60})[\"'“”‘’][*_:]{0,3}\s{0,9}")
+# fullmatch: 'answer', "problem's", 'Lösung'; not 'x2', '42', 'two words'
 _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0900-\u0963'’])*")
+# fullmatch: 'A N S W E R', 'final answer', 'model_output', 'step-by-step'; not 'answer:'
 _WORDS = re.compile(
     rf"(?:[A-Z] ){{4,9}}[A-Z]\b|{_WORD.pattern}(?:[ _-]{{1,2}}{_WORD.pattern}){{0,4}}"
 )
+# search: 'end of answer', 'END_PROMPT', 'prompt end'; not 'ending', 'trends'
 _END = re.compile(r"end(?:[ _-]of)?[ _-](?:the[ _-])?|[ _-]end$", re.IGNORECASE)
-_CLOSING = re.compile(rf"[{_OPEN}]\s?[/\\]\s?$|\\end\{{$")
-_NUMBER = re.compile(r"\s?(?:#|no\.?\s?|n°\s?)?\d{1,3}(?![\w.,])")
-_AHEAD = r"\s{0,3}(?:[*_:：#|\]】)>–—=-]|$|</)"
+# The decoration before the name of a closing head, as of `[/PROMPT]`.
+# search: '[/', '</', '**[ /'; not '[', '/'
+_CLOSING = re.compile(rf"[{_OPEN}]\s?[/\\]\s?$")
+# match: ' 1', ' #12', '2:'; not ' 1.5', ' 2nd', ' 1234'
+_NUMBER = re.compile(r"\s?#?\d{1,3}(?![\w.,])")
+# What may follow a remark or a second name: the end, or more decoration.
+# match: ':', ' **', '', ' -'; not ' text'
+_AHEAD = r"\s{0,3}(?:[*_:：#|\]】)>–—=-]|$)"
+# match: ' (in words):', ' **(optional)**', '(1 point)'; not ' (see below) for', ' [1]'
 _REMARK = re.compile(
     r"\s{0,3}(?:(?P<em>[*_]{0,3})(?:\([^()\n]{1,120}\)|（[^（）\n]{1,120}）)(?P=em)"
-    r"|<!--[^\n]{0,120}?-->|/\*[^\n]{0,120}?\*/|(?<=[\])}>*])\s(?://|[#%])\s[^\n]{1,120}\Z"
-    rf"|\{{[#.][\w-]{{1,40}}\}})(?={_AHEAD})"
+    rf"|(?<=[\])}}>*])\s(?://|[#%])\s[^\n]{{1,120}}\Z)(?={_AHEAD})"
 )
-_ADDRESS = re.compile(r"\([!-~]*[./#:=][!-~]*\)")
+# A second name beside the first.
+# match: ' / Frage:', ' & tests', '·Reponse**'; not ': x', ' (x)'
 _SECOND = re.compile(
     rf"\s{{0,3}}(?P<mark>[/|·・,&–—-]?)\s{{0,2}}"
     rf"(?P<words>{_WORD.pattern}(?: {_WORD.pattern}){{0,3}})(?P<ends>{_AHEAD})?"
 )
+# match: ':', ' := ', ' ->', '=>', ' = x', '|', ' - x', '→'; not '==', '-5', ', x'
 _SEPARATOR = re.compile(
-    r"\s{0,3}(?:[:：]{1,2}=?|=>|[-=]>|[→⇒➜➡]\ufe0f?|=(?!=)|\|)|\s{1,3}[-–—]{1,2}(?=\s|$)|--(?=\s|$)"
+    r"\s{0,3}(?:[:：]{1,2}=?|[-=]>|[→⇒➜➡]\ufe0f?|=(?!=)|\|)|\s{1,3}[-–—]{1,2}(?=\s|$)"
 )
+# match: '---\n', '=====', '> ***\n'; not '--\n', '--- x'
 _UNDERLINE = re.compile(r"[ \t>]{0,8}([=\-~_*#═─━])\1{2,}[ \t]*(?:\n|\Z)")
+# Where a head may begin within a line.
+# search: 'Sure! [PROMPT] x', 'so. **Answer**', '2 + 2? Answer: 4'; not 'x[1]', 'the answer: 4'
 _INLINE = re.compile(
-    rf"(?<=[\s>|.!?])(?=(?:[{_OPEN}*_#]|<(?:h[1-6]|b|strong|summary|td|dt)>)"
-    rf"[\s{_OPEN}*_#]{{0,6}}[^\W\d_])"
+    rf"(?<=[\s>|.!?])(?=[{_OPEN}*_#][\s{_OPEN}*_#]{{0,6}}[^\W\d_])"
     r"|(?<=[\s|;.!?])(?=[A-Z][A-Za-z]{2,12}(?: [A-Za-z]{2,12}){0,2}\s?[:：])"
 )
 _ORDERS = ("P", "A", "R", "PA", "PR", "AP", "AR", "RP", "RA")
@@ -203,15 +221,13 @@ def _head(line: str, offset: int) -> Head | None:
         elif mark in _SHUT and (wrong := _SHUT.intersection(need)):
             need.remove(min(wrong))  # `[PROMPT}`
             position = at + 1
-        elif mark and mark in "])】" and not brackets and titled:
+        elif mark in {*"])】"} and titled and not brackets:
             brackets, position = [mark], at + 1  # `ANSWER]` has only lost its bracket
         elif match := MARKUP.match(line, at):
             separator, position = separator or "tag", match.end()
         elif separator not in ("", "tag"):
             break
         elif match := _REMARK.match(line, position):
-            if brackets and not need and _ADDRESS.fullmatch(match[0]):
-                break  # `[Answer](url)`
             remark, position = position, match.end()
         elif (match := _SECOND.match(line, position)) and (
             section_name(match["words"])
@@ -220,13 +236,7 @@ def _head(line: str, offset: int) -> Head | None:
             position = match.end("words")
         elif match := _SEPARATOR.match(line, position):
             separator, position = match[0].strip(), match.end()
-        elif (
-            (mark == "." and need)
-            or (mark in (",", ";") and need == [line.rstrip()[-1]])
-            or (
-                brackets and not need and re.match(r"[-–—]\s", line[at:])  # not `[ANSWER]-5`
-            )
-        ):
+        elif mark in (",", ";") and need == [line.rstrip()[-1]]:
             separator, position = mark, at + 1
         elif set(line[position:]) <= {*prefix, "#", " "}:
             position = len(line)
@@ -250,7 +260,7 @@ def _head(line: str, offset: int) -> Head | None:
         spaced = line[position].isspace() and (titled or (rest[0].isalnum() and name in SECTIONS))
         if kind == "bracket":
             plain = spaced or (titled and rest[0] not in "([")
-            glued = brackets == ["["] and name in SECTIONS and "[/" not in rest
+            glued = brackets == ["["] and "[/" not in rest
             plain = plain or (glued and rest[0].isalnum())
         else:
             plain = kind == "tag" or bool(stars and spaced and titled and not need)
@@ -268,7 +278,7 @@ def _head(line: str, offset: int) -> Head | None:
         offset + position,
         _KINDS[kind] + titled - 3 * slip - 4 * line.startswith("    "),
         "".join(need),
-        offset + remark if remark >= 0 and not rest and not separator else -1,
+        offset + remark if remark >= 0 and not separator else -1,
         bool(_END.search(written) or _CLOSING.search(prefix)),
     )
 
@@ -369,25 +379,33 @@ def _steps(
 
 # --- structured text ------------------------------------------------------------------------------
 
+# search: '{"prompt": "', "answer = '", '- response: |', '"a" => 1'; not 'a == 1', 'so (a) is 1'
 _KEY = re.compile(
     r"(?:^|(?P<brace>[{,(\[]))\s{0,80}(?:-\s{1,3})?(?P<quote>\\?[\"'`“])?"
     r"[\[<*#]{0,3}(?P<key>[^\W\d][^\W_]{0,30}(?:[ _-][^\W_]{1,30}){0,3})[\]>*:]{0,3}"
     r"(?(quote)\\?[\"'`”])"
-    r"[ \t]{0,3}(?::=|=>|[:=：])(?!=)[ \t]*\n?[ \t]*",
+    r"[ \t]{0,3}(?:=>|[:=：])(?!=)[ \t]*\n?[ \t]*",
     re.MULTILINE,
 )
 # A quote ends a string if the structure continues after it: models forget to escape others.
+# match: '}', ', "answer"', '\nresponse:', '\n}'; not ' he said', ', he said'
 _AFTER = (
     r"(?=\s{0,200}(?:[}\])]|,\s{0,200}(?:[\"'`“{\[}\])\d/#-]|\w+\s?[:=]|true|null|false|None|\Z|\n)"
     r"|\Z|</|```|;|\n\s{0,80}(?:#[^\n]{0,80}\n)?[\"']?[\w ]{1,40}[\"']?\s?[:=]))"
 )
+# match: '\n', ',  # why\n', '```'; not ' x', ']'
 _AFTER_LINE = r"(?=[ \t]*,?[ \t]*(?:#[^\n]*)?(?:\n|\Z|```|</))"
+# match: '42,', '-1.5e3}', 'true\n'; not '4 2,', '"x",'
 _BARE = re.compile(r"-?[\w.][\w.+/%^-]{0,60}(?=\s*(?:[,}\])\n]|\Z))")
+# match: '42', '1,000\n', '50%'; not '42 apples', 'true'
 _BARE_LINE = re.compile(r"-?\d[\d.,/e%]*(?=[ \t]*(?:\n|\Z))")
+# A string, in which brackets are text, or a bracket.
+# match: '"a } b"', '"\\""', '[', '}'; not 'x'
 _NESTED = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
 _NAME_KEYS = {"section", "name", "role", "type", "title", "heading", "label", "key", "field"}
 _VALUE_KEYS = {"content", "text", "value", "body", "data"}
 # LaTeX commands whose backslash was not doubled stay: no text has a tab before "imes".
+# fullmatch: '\\n', '\\u00e9', '\\x41', '\\times', '\\frac', '\\"'; not 'n', '\\names'
 _ESCAPE = re.compile(
     r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|(?:t(?:imes|ext\w{0,6}|heta|an|au|riangle|frac|o)"
     r"|n(?:abla|eq(?!\s*=)|ot)|r(?:ight|ho|angle)|[bf]\w{2,12})(?![a-z])|.)",
@@ -396,10 +414,13 @@ _ESCAPE = re.compile(
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "\n": "", **{mark: mark for mark in "\"'`\\/"}}
 _MAX_DEPTH = 4
 
+# search: '<prompt>', '<section name="answer">', '<x=answer>'; not '<<PROMPT>>', '</prompt>', '< 3>'
 _OPENING = re.compile(  # `<<PROMPT>>` is a head
     r"(?<!<)<(?P<tag>[^\W\d][\w:.-]{0,40})(?P<rest>(?:\s[^<>]{0,200}|=[^<>]{1,60})?)>(?!>)"
 )
+# search: ' name="answer"', '=answer'; not ' name'
 _ATTRIBUTE = re.compile(r"=\s?[\"']?([^\"'<>=]{1,40}?)[\"']?(?=\s|$)")
+# search: 'a | b'; not 'a \\| b'
 _CELL = re.compile(r"(?<!\\)\|")
 
 
@@ -475,10 +496,7 @@ def _value(text: str, begin: int, braced: bool, dead: set[str]) -> tuple[str | N
 @lru_cache
 def _closing(mark: str, braced: bool) -> re.Pattern[str]:
     closer = re.escape("”" if mark == "“" else mark)
-    if len(mark) == 3:
-        return re.compile(closer)
-    unescaped = "" if mark == '\\"' else r"(?<!\\)(?:\\\\){0,20}"
-    return re.compile(f"{unescaped}{closer}{_AFTER if braced else _AFTER_LINE}")
+    return re.compile(rf"(?<!\\)(?:\\\\){{0,20}}{closer}{_AFTER if braced else _AFTER_LINE}")
 
 
 def _decoded(text: str, mark: str, braced: bool) -> str:

@@ -14,11 +14,15 @@ from typing import Literal
 
 from ..layout import ANSWER_TAG
 
+# match: 'python', ' {.json}', 'c++ x'; not '`'
 _INFO = re.compile(r"[{.\s]*([\w+#-]*)")
+# fullmatch: 'python', ' {.js', 'c++'; not '', 'print(1)', '1'
 _LANGUAGE_WORD = re.compile(r"[ \t]*[{.]*[A-Za-z][\w+#.:-]*")
 # What may stand before a fence on its line: nothing, a tag, a head, a label or a list marker.
+# fullmatch: '  ', '<answer>', 'Answer: ', '- ', '2. '; not 'a word ', '2 '
 _LEAD = re.compile(r"\s*|.*[>\]】:：*+-]\s*|\s*\d{1,3}[.)]\s*", re.DOTALL)
 # What may stand before a fence that is part of a comment in code: `* `, `# `, `// `.
+# fullmatch: ' * ', '# ', '//'; not '', 'x # '
 _COMMENT = re.compile(r"\s*(?:\*|#|//)\s*")
 _INLINE_LANGUAGES = frozenset({"python", "python3", "py", "javascript", "js", "json", "text"})
 
@@ -181,6 +185,7 @@ def _inline(line: str, offset: int) -> CodeBlock | None:
 
 How = Literal["well_formed", "malformed", "unclosed", "orphan_close"]
 
+# search: '<think>', '</thinking>', '</THOUGHT>', '[THINK]', '◁think▷'; not '<thinks>'
 THINKING = re.compile(r"<(/?)think(?:ing)?>|<(/?)thought>|\[(/?)THINK\]|◁(/?)think▷", re.IGNORECASE)
 _TAG_MARKS = ("<", "＜", "&lt;", "[", "`")  # what a tag, or what is meant as one, begins with
 _NEAR = frozenset("'\"`\\")  # beside a tag, they may make it a word of the text

@@ -21,11 +21,14 @@ _ORDINALS = _numbered("ordinals", 1)
 _PARTS_ALONE = {name: value for name, value in _ORDINALS.items() if value > 2}
 _PARTS_ALONE |= {name: int(value) for name, value in _TABLES.mapping("parts").items()}
 _PARTS = {**_PARTS_ALONE, "half": 2, "halves": 2, "quarter": 4}
+# fullmatch: '3rd', '3^{rd}', '21 st', 'twenty-first', 'third'; not 'three', '3'
 _ORDINAL = re.compile(
     r"([0-9]{1,9}) ?\^?\{?(st|nd|rd|th)\}?|"
     rf"(?:({'|'.join(_numbered('tens', 0))})[- ])?({'|'.join(_ORDINALS)})"
 )
+# fullmatch: 'dozen'; not 'two dozen', '2'
 _WORD = re.compile(r"[A-Za-z]+")
+# fullmatch: 'two, and a half', 'one 1/2'; not '2 dozen', 'five!'
 _SPOKEN = re.compile(r"[A-Za-z][A-Za-z\s,.'/^0-9-]*")
 _SIGNS = ("minus", "negative")
 Value = TypeVar("Value", int, Fraction)

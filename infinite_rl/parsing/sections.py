@@ -36,59 +36,82 @@ DEFAULT_TAGS = (ANSWER_TAG, "summary")
 _DATA = frozenset({"", "json", "text", "txt", "plain", "plaintext"})
 _PROSE = frozenset({"text", "txt", "plain", "plaintext", "markdown", "md"})
 _WRAPPERS = _PROSE | {"", "yaml", "yml", "toml", "html", "xml", "ini"}
+# What a chat template or tokenizer leaves at the end.
+# search: '42<|im_end|>', 'r</s>', '[/INST]', '<end_of_turn>', '<|im_start|>user'; not '</answer>'
 _END_TOKENS = re.compile(
     r"(?:<[|\uff5c](?:start_header_id|im_start)[|\uff5c]>\w{1,12}|<start_of_turn>\w{0,12}"
     r"|<[|\uff5c][\w\u2581-]{1,30}[|\uff5c]>|<end_of_turn>|[<\[]/?(?:eos|inst)[>\]]"
     r"|(?P<stroke></s>))\s{0,9}\Z",
     re.IGNORECASE,
 )
+# The same at the beginning.
+# search: '<s>[PROMPT]', '<|begin_of_text|>Hello'; not '<s>struck</s> and <s>again</s>'
 _BEGIN_TOKEN = re.compile(r"\A\s*(?:<s>|<bos>|<\|begin_of_text\|>)(?!.*<s>)", re.IGNORECASE)
 _MAX_END_TOKENS = 4
+# Marks that the model escaped.
+# search: '\\[PROMPT\\]'; not '[PROMPT]'
 _ESCAPED_MARK = re.compile(r"\\([<>\[\]])")
 _NARROW = str.maketrans("＜＞／", "<>/")
 # Words before a sample that corrects an earlier one.
+# search: 'Wait, that is off.', 'Corrected version:', 'Fehler'; not 'Here is one more:'
 _CORRECTS = re.compile(
     r"\b(?:wait|correct(?:ed|ion|ing)|revis(?:ed|ion)|fix(?:ed|ing)|mistake|wrong|error|redo|rewrit\w+"
     r"|improved|instead|korr(?:ektur|igier\w+)|falsch|fehler|corrig\w+|erreur|correg\w+|исправ\w+"
     r"|ошиб\w+)\b|更正|修正|纠正|訂正|错误|수정",
     re.IGNORECASE,
 )
+# search: 'x\n[ANSWER]\n42'; not '[answer]', '[ANSWER] 42'
 _CLEAN_HEAD = re.compile(r"^\[(PROMPT|ANSWER|RESPONSE)\]$", re.MULTILINE)
+# search: 'Answer:', '**response**', '[prompt ]'; not 'the answer is 42'
 _LIKE_A_HEAD = re.compile(r"(?:prompt|answer|response)\s{0,3}[\])}:*】]", re.IGNORECASE)
+# fullmatch: '---', ' * * *', '====='; not '--', '-=-'
 _RULE = re.compile(r"\s*([-*_=])(?:[ ]?\1){2,}\s*")
+# What may stand between two samples.
+# fullmatch: '', '---', '### Sample 2', '**Beispiel 12:** '; not 'A sample of 2 apples'
 _TITLE = re.compile(
     rf"\s*|{_RULE.pattern}|[\W_]*(?:sample|example|task|problem|item|version|variant|attempt|draft"
     r"|beispiel|entry)s?\W{0,3}\d{1,3}\W*",
     re.IGNORECASE,
 )
+# Words beside a fence that only shows the form of a sample.
+# search: 'It should look like this:', 'only an example'; not 'Here is an example:'
 _ILLUSTRATES = re.compile(
     r"\b(?:(?:should|would|will|must) look|only an? (?:example|illustration)|illustrat\w+)\b",
     re.IGNORECASE,
 )
+# fullmatch: '<!-- the answer -->'; not 'x <!-- y -->'
 _COMMENT = re.compile(r"\s*<!--[^>]*-->\s*")
+# fullmatch: '[END]', '--- end of sample ---', 'END'; not '**end**', 'the end'
 _END_MARK = re.compile(
     r"\s*(?![*_]*end)[\W_]{1,12}end(?:[ _-]of[ _-]\w{1,12})?[\W_]{1,12}|\s*END\s*", re.IGNORECASE
 )
+# search: '42 [END]', 'so it is 4. <end_of_sample>'; not 'the end', '42[END]'
 _END_IN_LINE = re.compile(
     r"\s{1,9}[\[<({*]{1,3}/?end(?:[ _-]of[ _-]\w{1,12})?[\])>}*]{1,3}\Z", re.IGNORECASE
 )
 # An extra section in the style of the others ends the one before it.
+# match: 'Difficulty: hard', 'Topic:', 'Category]', 'Tags**'; not 'Topic of the day', 'tags:'
 _EXTRA = (
     r"(?:D(?i:ifficulty)(?i: level)?|T(?i:opic|ags)|C(?i:ategory)|M(?i:etadata)|K(?i:eywords))"
     r"(?:[^\w\n]{0,9}$|[\]*]{0,4}[:：]|\])"
 )
+# match: '[HINT TEXT]', '### Difficulty: hard', '**Tags**'; not '[ANSWER]', '[x]', 'Tags are'
 _BEHIND = re.compile(
     rf"\s*(?:\[(?!(?:PROMPT|ANSWER|RESPONSE)\])[A-Z][A-Z _-]{{3,30}}\]\s*\Z|[\W_]{{0,6}}{_EXTRA})"
 )
+# fullmatch: '<the problem>', '[Your answer here]', '{final answer}', '...'; not '[1, 2, 3]'
 _PLACEHOLDER = re.compile(
     r"<(?:an?|the|your|insert)\s[^\n]{3,200}>|[<({\[](?=[^<>]*[^\W\d_]{3})[^<>]{3,120}[>)}\]]|\.\.\.|…"
 )
+# The text before a sample that begins within a line.
+# search: '', 'Here it is:', '**Task.** '; not 'The format is:', 'and then the'
 _BEFORE_INLINE = re.compile(
     r"\A(?!.*\b(?:format|structure|template|sections?|layout|head(?:er)?s?)\b)"
     r"(?:|.*[\n.:!?)\]>*])[\s*]*\Z",
     re.IGNORECASE | re.DOTALL,
 )
 # A line after the answer that addresses the user does not belong to the response.
+# search: 'Let me know if it helps!', 'Would you like one more?', 'Sag Bescheid'; not 'Let x be 2.'
 _CHATTER = re.compile(
     r"\b(?:let me know|hope (?:this|it|that) helps|would you like|do you want|feel free|want me to"
     r"|if you(?:'d| would)? (?:like|want|need)|happy to|shall i|should i|sag bescheid|melde dich"
@@ -96,8 +119,12 @@ _CHATTER = re.compile(
     r"|希望|请告诉|さらに|도움이 되",
     re.IGNORECASE,
 )
+# search: 'Add two.', '2 + 2', '何が正しい'; not 'and', '...'
 _TWO_WORDS = re.compile(r"\w\W+\w|[^\x00-\x7f]{4}")
+# A block scalar of YAML.
+# match: ' |\n', '>-\n', ' |2 # text\n'; not ' text |\n'
 _BLOCK = re.compile(r"[ \t]*[|>][+-]?\d?[+-]?[ \t]*(?:#[^\n]*)?\n")
+# match: '<p>\n', '</td> x'; not '<answer>'
 _MARKUP_THEN_SPACE = re.compile(MARKUP.pattern + r"\s*", re.IGNORECASE)
 
 
@@ -243,7 +270,7 @@ def _views(text: str, inline: bool) -> Iterator[str]:
         inner = visible[visible.find("\n", wrapper.start) + 1 :].lstrip()
         if any(head.start == 0 for head in find_heads(inner[:200])):
             blocks = list(scan(inner))  # the fence that ends the wrapper opens nothing
-            stray = blocks and not blocks[-1].closed and not blocks[-1].language
+            stray = blocks and not blocks[-1].closed
             if not _ILLUSTRATES.search(visible[: wrapper.start] + visible[wrapper.end :]):
                 yield inner[: blocks[-1].start] if stray else inner
     yield visible
@@ -267,7 +294,7 @@ def _clean(text: str) -> Parsed | None:
     matches = list(_CLEAN_HEAD.finditer(text))
     if [match[1] for match in matches] != ["PROMPT", "ANSWER", "RESPONSE"] or matches[0].start():
         return None
-    if len(_LIKE_A_HEAD.findall(text)) > 3 or THINKING.search(text) or _CORRECTS.search(text):
+    if len(_LIKE_A_HEAD.findall(text)) > 3 or THINKING.search(text):
         return None
     ends = [*(match.start() for match in matches[1:]), len(text)]
     spans = [text[match.end() : end] for match, end in zip(matches, ends, strict=True)]
@@ -297,7 +324,7 @@ def _chosen(text: str, inline: bool) -> Parsed:
             and _TWO_WORDS.search(parsed.prompt)
         ):
             continue  # a sentence about the form of a sample
-        if parsed.complete and len(part.lacking) < 2 and (data or parsed.strategy == "xml"):
+        if len(part.lacking) < 2 and (data or parsed.strategy == "xml"):
             break  # data inside an incomplete sample is content of that sample
         if parsed.complete:
             chosen = parsed
@@ -344,7 +371,7 @@ def _without_chatter(body: str, plain: bool) -> str:
     end = body.rfind("</answer>")
     if plain and end < 0:
         end = next((block.end for block in scan(body) if block.closed), 0)
-    for line in re.finditer(r"[^\n]+", body[end:]) if end >= 0 else ():
+    for line in re.finditer(r"[^\n]+", body[end:]):
         chatter = (
             _RULE.fullmatch(line[0]) or _BEHIND.match(line[0]) or _CHATTER.search(line[0], 0, 120)
         )
@@ -409,7 +436,7 @@ def _fill_from_tags(bodies: dict[str, str], sources: dict[str, str]) -> None:
         section = bodies[ANSWER]
         bodies[ANSWER] = _answer(section)
         has_more = len(section) > len(bodies[ANSWER]) + 2 * len(ANSWER_TAG) + 20
-        if RESPONSE not in bodies and has_more and tag_matches(section):
+        if RESPONSE not in bodies and has_more:
             bodies[RESPONSE], sources[RESPONSE] = section, "answer"
     elif RESPONSE in bodies and (matches := tag_matches(bodies[RESPONSE])):
         bodies[ANSWER], sources[ANSWER] = _unfenced(matches[-1].content), "tag"

@@ -21,7 +21,9 @@ single row may also be a part of a set of characters.
 import re
 from pathlib import Path
 
+# search: 'months: may june', 'doubt, any case:\n    wrong'; not '# A comment: x', '    april'
 _TABLE = re.compile(r"^([a-z][a-z ]*)(, any case)?:(.*(?:\n .*)*)", re.MULTILINE)
+# search: '{{not}} right'; not '{not}', '{{Not}}'
 _INSERTED = re.compile(r"\{\{([a-z ]+)\}\}")
 
 
