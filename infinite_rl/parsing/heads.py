@@ -191,6 +191,8 @@ def _head(line: str, offset: int) -> Head | None:
         head = _head(quoted[1], offset + quoted.start(1))
         alone = head is not None and head.body == offset + quoted.end(1)
         return replace(head, start=offset, body=offset + len(line)) if head and alone else None
+
+    # The name: the longest one with which the words behind the decoration begin.
     prefix = lead[0] if (lead := _LEAD.match(line)) else ""
     words = _WORDS.match(line, len(prefix))
     if words is None:
@@ -202,6 +204,7 @@ def _head(line: str, offset: int) -> Head | None:
     else:
         return None
 
+    # The decoration behind the name, up to a separator. `need` is what closes the one before it.
     core = _BULLET.sub("", prefix)
     brackets = [mark for mark in core if mark in _CLOSERS]
     stars = [mark for mark in core if mark in "*_`~"]
@@ -211,39 +214,41 @@ def _head(line: str, offset: int) -> Head | None:
     if number := _NUMBER.match(line, position):
         position = number.end()
     while position < len(line):
-        spaces = len(line[position : position + 4]) - len(line[position : position + 4].lstrip())
+        near = line[position : position + 4]
+        spaces = len(near) - len(near.lstrip())
         at = position + spaces
         escaped = line[at : at + 1] == "\\"
         mark = line[at + escaped : at + escaped + 1]
-        if mark in need and not (spaces and separator):
+        if mark in need and not (spaces and separator):  # `[ANSWER]`, `**Answer:**`
             need.remove(mark)
             position = at + 1 + escaped
-        elif mark in _SHUT and (wrong := _SHUT.intersection(need)):
-            need.remove(min(wrong))  # `[PROMPT}`
+        elif mark in _SHUT and (wrong := _SHUT.intersection(need)):  # `[PROMPT}`
+            need.remove(min(wrong))
             position = at + 1
-        elif mark in {*"])】"} and titled and not brackets:
-            brackets, position = [mark], at + 1  # `ANSWER]` has only lost its bracket
-        elif match := MARKUP.match(line, at):
+        elif mark in {*"])】"} and titled and not brackets:  # `ANSWER]` has only lost its bracket
+            brackets, position = [mark], at + 1
+        elif match := MARKUP.match(line, at):  # `<b>Answer</b>`
             separator, position = separator or "tag", match.end()
         elif separator not in ("", "tag"):
             break
-        elif match := _REMARK.match(line, position):
+        elif match := _REMARK.match(line, position):  # `Answer (in words)`
             remark, position = position, match.end()
-        elif (match := _SECOND.match(line, position)) and (
+        elif (match := _SECOND.match(line, position)) and (  # `Prompt / Frage`
             section_name(match["words"])
             or (match["mark"] in ("/", "·", "・") and match["ends"] is not None)
         ):
             position = match.end("words")
-        elif match := _SEPARATOR.match(line, position):
+        elif match := _SEPARATOR.match(line, position):  # `Answer:`
             separator, position = match[0].strip(), match.end()
-        elif mark in (",", ";") and need == [line.rstrip()[-1]]:
+        elif mark in (",", ";") and need == [line.rstrip()[-1]]:  # `[PROMPT, easy]`
             separator, position = mark, at + 1
-        elif set(line[position:]) <= {*prefix, "#", " "}:
+        elif set(line[position:]) <= {*prefix, "#", " "}:  # `## Answer ##`
             position = len(line)
         else:
             break
-
     rest = line[position:].strip()
+
+    # Its kind.
     if prefix.lstrip(" >")[:1] == "|" and separator == "|":
         kind = "table"
     elif brackets and not _SHUT.intersection(need):
@@ -256,20 +261,21 @@ def _head(line: str, offset: int) -> Head | None:
         kind = "bold"
     else:
         kind = "html" if MARKUP.search(prefix) else "bracket" if brackets else "label"
-    if rest and not separator:
-        spaced = line[position].isspace() and (titled or (rest[0].isalnum() and name in SECTIONS))
-        if kind == "bracket":
-            plain = spaced or (titled and rest[0] not in "([")
-            glued = brackets == ["["] and "[/" not in rest
-            plain = plain or (glued and rest[0].isalnum())
-        else:
-            plain = kind == "tag" or bool(stars and spaced and titled and not need)
-        if not plain:
-            return None
-    if kind == "label" and not titled and (not separator or separator in "-–—|"):
+
+    # What follows it on its line must be content, not the rest of a sentence.
+    spaced = line[position : position + 1].isspace() and (
+        titled or (rest[:1].isalnum() and name in SECTIONS)
+    )
+    glued = brackets == ["["] and "[/" not in rest and rest[:1].isalnum()  # `[ANSWER]42`
+    if kind == "bracket":
+        divided = spaced or glued or (titled and rest[:1] not in ("(", "["))
+    else:
+        divided = kind == "tag" or bool(stars and spaced and not need)
+    is_sentence = rest and not separator and not divided
+    is_word = kind == "label" and not titled and separator in "-–—|"  # `answer - and so on`
+    is_element = kind == "tag" and f"</{written}" in rest  # `<answer>42</answer>`
+    if is_sentence or is_word or is_element:
         return None
-    if kind == "tag" and f"</{written}" in rest:
-        return None  # a whole element: no head, a tag
     slip = fold(_END.sub("", written)) not in NAMES
     return Head(
         kind,

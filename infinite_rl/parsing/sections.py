@@ -81,9 +81,9 @@ _ILLUSTRATES = re.compile(
 )
 # fullmatch: '<!-- the answer -->'; not 'x <!-- y -->'
 _COMMENT = re.compile(r"\s*<!--[^>]*-->\s*")
-# fullmatch: '[END]', '--- end of sample ---', 'END'; not '**end**', 'the end'
+# fullmatch: '[END]', '--- end of sample ---'; not '**end**', 'END', 'the end'
 _END_MARK = re.compile(
-    r"\s*(?![*_]*end)[\W_]{1,12}end(?:[ _-]of[ _-]\w{1,12})?[\W_]{1,12}|\s*END\s*", re.IGNORECASE
+    r"\s*(?![*_]*end)[\W_]{1,12}end(?:[ _-]of[ _-]\w{1,12})?[\W_]{1,12}", re.IGNORECASE
 )
 # search: '42 [END]', 'so it is 4. <end_of_sample>'; not 'the end', '42[END]'
 _END_IN_LINE = re.compile(
@@ -124,6 +124,11 @@ _TWO_WORDS = re.compile(r"\w\W+\w|[^\x00-\x7f]{4}")
 # A block scalar of YAML.
 # match: ' |\n', '>-\n', ' |2 # text\n'; not ' text |\n'
 _BLOCK = re.compile(r"[ \t]*[|>][+-]?\d?[+-]?[ \t]*(?:#[^\n]*)?\n")
+# The decoration that the other heads of a sample share.
+# match: '## ', '**[', '<'; not '- ', 'Answer'
+_STYLE = re.compile(r"[#*\[({<【]{1,6} ?")
+# search: '> x', 'x\n > y'; not 'x > y'
+_QUOTE = re.compile(r"^[ \t]*>[ \t]?", re.MULTILINE)
 # match: '<p>\n', '</td> x'; not '<answer>'
 _MARKUP_THEN_SPACE = re.compile(MARKUP.pattern + r"\s*", re.IGNORECASE)
 
@@ -390,27 +395,34 @@ def _body(text: str, head: Head, end: int, closings: tuple[Head, ...]) -> str:
         end, at = closings[at].start, at - 1
         if at >= 0 and text[closings[at].body : end].strip():
             break  # `</answer>` right before `[/ANSWER]` is one more
-    start = head.body
-    if head.remark >= 0 and not text[start:end].strip():
-        start = head.remark  # "[ANSWER] (3, 4)": it was no remark
+    # "[ANSWER] (3, 4)": with nothing behind it, it was no remark.
+    no_remark = head.remark >= 0 and not text[head.body : end].strip()
+    start = head.remark if no_remark else head.body
     line, newline, more = text[start:end].partition("\n")
-    prefix = text[head.start : head.body]
-    style = re.match(r"[#*\[({<【]{1,6} ?", prefix)
-    if style and (extra := re.search(rf"(?m)^{re.escape(style[0])}{_EXTRA}", more)):
-        more = more[: extra.start()]
     if head.kind == "table":
         return unescaped_cell(line.rstrip().removesuffix("|"))
+    decoration = text[head.start : head.body]
+    style = _STYLE.match(decoration)
+    if style and (extra := re.search(rf"(?m)^{re.escape(style[0])}{_EXTRA}", more)):
+        more = more[: extra.start()]
     if head.kind == "label" and _BLOCK.match(text, start):
-        return dedented(more, len(prefix) - len(prefix.lstrip(" -"))).strip()
-    if head.close and line.rstrip().endswith(head.close):
-        line = line.rstrip()[: -len(head.close)]
-        if more.strip() and prefix.rstrip()[-1] in "-–—|,;":
-            line = ""  # "[PROMPT — Geometry, easy]" is a remark where a body follows
-    elif head.close and more.rstrip().endswith(head.close):
-        more = more.rstrip()[: -len(head.close)]
-    if prefix[0] == ">" and all(each.lstrip()[:1] in ("", ">") for each in more.split("\n")):
-        more = re.sub(r"(?m)^[ \t]*>[ \t]?", "", more)
-    if not line.strip() or prefix[0] in "-*+":
+        return dedented(more, len(decoration) - len(decoration.lstrip(" -"))).strip()
+
+    closes_on_line = head.close and line.rstrip().endswith(head.close)
+    closes_below = head.close and more.rstrip().endswith(head.close)
+    describes = decoration.rstrip()[-1] in "-–—|,;" and more.strip()
+    quoted = decoration[0] == ">" and all(
+        each.lstrip()[:1] in ("", ">") for each in more.split("\n")
+    )
+    if closes_on_line and describes:
+        line = ""  # "[PROMPT — Geometry, easy]", then the prompt
+    elif closes_on_line:
+        line = line.rstrip()[: -len(head.close)]  # "[ANSWER: 42]"
+    elif closes_below:
+        more = more.rstrip()[: -len(head.close)]  # the same over several lines
+    if quoted:
+        more = _QUOTE.sub("", more)
+    if not line.strip() or decoration[0] in "-*+":
         more = dedented(more)
     return f"{line}{newline}{more}".strip()
 
