@@ -32,10 +32,10 @@ _TAG = (
 )
 # match: '<B>', '-->'; not '<answer>'
 MARKUP = re.compile(_TAG, re.IGNORECASE)
-# match: 'step 1: ', '(2)', '3.', '1\u20e3', 'IV. x', 'a) x'; not '12', 'a)x', 'step one'
+# match: 'step 1: ', '(2)', '3.', '1 [', '1\u20e3', 'IV. x', 'a) x'; not '12', 'a)x', 'step one'
 _ORDINAL = (
     r"\(?\b(?:(?:step|part|section|block|teil|schritt|partie|parte)\s#?\d{1,2}\s?[.):–—-]*\s"
-    r"|\d{1,2}(?:[.)]|\ufe0f?\u20e3)|(?:[IVX]{1,4}|[A-Da-d])[.)](?=\s))"
+    r"|\d{1,2}(?:[.)]|\ufe0f?\u20e3|\s[-–—]?(?=[\[【*\s]))|(?:[IVX]{1,4}|[A-Da-d])[.)](?=\s))"
 )
 # What precedes the decoration of a head.
 # match: '> - x', '<b>', '1. x'; not '[PROMPT]'
@@ -502,6 +502,8 @@ def _value(text: str, begin: int, braced: bool, dead: set[str]) -> tuple[str | N
 @lru_cache
 def _closing(mark: str, braced: bool) -> re.Pattern[str]:
     closer = re.escape("”" if mark == "“" else mark)
+    if len(mark) == 3:
+        return re.compile(closer)
     return re.compile(rf"(?<!\\)(?:\\\\){{0,20}}{closer}{_AFTER if braced else _AFTER_LINE}")
 
 

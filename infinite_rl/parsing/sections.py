@@ -275,7 +275,7 @@ def _views(text: str, inline: bool) -> Iterator[str]:
         inner = visible[visible.find("\n", wrapper.start) + 1 :].lstrip()
         if any(head.start == 0 for head in find_heads(inner[:200])):
             blocks = list(scan(inner))  # the fence that ends the wrapper opens nothing
-            stray = blocks and not blocks[-1].closed
+            stray = blocks and not blocks[-1].closed and not blocks[-1].language
             if not _ILLUSTRATES.search(visible[: wrapper.start] + visible[wrapper.end :]):
                 yield inner[: blocks[-1].start] if stray else inner
     yield visible
@@ -448,7 +448,7 @@ def _fill_from_tags(bodies: dict[str, str], sources: dict[str, str]) -> None:
         section = bodies[ANSWER]
         bodies[ANSWER] = _answer(section)
         has_more = len(section) > len(bodies[ANSWER]) + 2 * len(ANSWER_TAG) + 20
-        if RESPONSE not in bodies and has_more:
+        if RESPONSE not in bodies and has_more and tag_matches(section):
             bodies[RESPONSE], sources[RESPONSE] = section, "answer"
     elif RESPONSE in bodies and (matches := tag_matches(bodies[RESPONSE])):
         bodies[ANSWER], sources[ANSWER] = _unfenced(matches[-1].content), "tag"
