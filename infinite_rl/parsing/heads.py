@@ -32,10 +32,10 @@ _TAG = (
 )
 # match: '<B>', '-->'; not '<answer>'
 MARKUP = re.compile(_TAG, re.IGNORECASE)
-# match: 'step 1: ', '(2)', '3.', '1 [', '1\u20e3', 'IV. x', 'a) x'; not '12', 'a)x', 'step one'
+# match: 'step 1: ', '(2)', '3.', '4: x', '1 [', '1\u20e3', 'IV. x', 'a) x'; not '12', 'a)x', 'step one'
 _ORDINAL = (
     r"\(?\b(?:(?:step|part|section|block|teil|schritt|partie|parte)\s#?\d{1,2}\s?[.):–—-]*\s"
-    r"|\d{1,2}(?:[.)]|\ufe0f?\u20e3|\s[-–—]?(?=[\[【*\s]))|(?:[IVX]{1,4}|[A-Da-d])[.)](?=\s))"
+    r"|\d{1,2}(?:[.)]|:(?=\s)|\ufe0f?\u20e3|\s[-–—]?(?=[\[【*\s]))|(?:[IVX]{1,4}|[A-Da-d])[.)](?=\s))"
 )
 # What precedes the decoration of a head.
 # match: '> - x', '<b>', '1. x'; not '[PROMPT]'
@@ -43,7 +43,7 @@ _BULLET = re.compile(rf"\A[\s>]*(?:[-*+•]\s+)?|{_TAG}|{_ORDINAL}", re.IGNORECA
 # A quote or the end of a sentence is no decoration: the name behind it is content.
 # fullmatch: '## ', '**[', '> - 1. ', '<h2>', '\\section{', '<<<'; not '"', 'so [', '$'
 _LEAD = re.compile(
-    rf"(?:{_TAG}|{_ORDINAL}|\\(?:sub)*section\*?(?=\{{)|[^\w\n\"'“”‘’„$,;^.?!]|_){{0,60}}",
+    rf"(?:{_TAG}|{_ORDINAL}|\\(?:(?:sub)*section|textbf|begin|end)\*?(?=\{{)|[^\w\n\"'“”‘’„$,;^.?!]|_){{0,60}}",
     re.IGNORECASE,
 )
 # fullmatch: '"Answer:"', '**"Prompt"**'; not 'Answer: "x"', '"Yes," he said.'
@@ -57,18 +57,20 @@ _WORDS = re.compile(
 # search: 'end of answer', 'END_PROMPT', 'prompt end'; not 'ending', 'trends'
 _END = re.compile(r"end(?:[ _-]of)?[ _-](?:the[ _-])?|[ _-]end$", re.IGNORECASE)
 # The decoration before the name of a closing head, as of `[/PROMPT]`.
-# search: '[/', '</', '**[ /'; not '[', '/'
-_CLOSING = re.compile(rf"[{_OPEN}]\s?[/\\]\s?$")
+# search: '[/', '</', '**[ /', '\\end{'; not '[', '/'
+_CLOSING = re.compile(rf"[{_OPEN}]\s?[/\\]\s?$|\\end\{{$")
 # match: ' 1', ' #12', '2:'; not ' 1.5', ' 2nd', ' 1234'
 _NUMBER = re.compile(r"\s?#?\d{1,3}(?![\w.,])")
 # What may follow a remark or a second name: the end, or more decoration.
 # match: ':', ' **', '', ' -'; not ' text'
 _AHEAD = r"\s{0,3}(?:[*_:：#|\]】)>–—=-]|$)"
-# match: ' (in words):', ' **(optional)**', '(1 point)'; not ' (see below) for', ' [1]'
+# match: ' (in words):', ' **(optional)**', '(1 point)', ' {#id}'; not ' (see below) for', ' [1]'
 _REMARK = re.compile(
     r"\s{0,3}(?:(?P<em>[*_]{0,3})(?:\([^()\n]{1,120}\)|（[^（）\n]{1,120}）)(?P=em)"
-    rf"|(?<=[\])}}>*])\s(?://|[#%])\s[^\n]{{1,120}}\Z)(?={_AHEAD})"
+    rf"|\{{[#.][\w-]{{1,40}}\}}|(?<=[\])}}>*])\s(?://|[#%])\s[^\n]{{1,120}}\Z)(?={_AHEAD})"
 )
+# fullmatch: '(https://a.b)', '(#answer)'; not '(in words)', '(42)'
+_ADDRESS = re.compile(r"\([!-~]*[./#:=][!-~]*\)")
 # A second name beside the first.
 # match: ' / Frage:', ' & tests', '·Reponse**'; not ': x', ' (x)'
 _SECOND = re.compile(
@@ -77,7 +79,7 @@ _SECOND = re.compile(
 )
 # match: ':', ' := ', ' ->', '=>', ' = x', '|', ' - x', '→'; not '==', '-5', ', x'
 _SEPARATOR = re.compile(
-    r"\s{0,3}(?:[:：]{1,2}=?|[-=]>|[→⇒➜➡]\ufe0f?|=(?!=)|\|)|\s{1,3}[-–—]{1,2}(?=\s|$)"
+    r"\s{0,3}(?:[:：]{1,2}=?|[-=]>|[→⇒➜➡]\ufe0f?|=(?!=)|\|)|(?:\s{1,3}|(?<=[\])}>】]))[-–—]{1,2}(?=\s|$)"
 )
 # match: '---\n', '=====', '> ***\n'; not '--\n', '--- x'
 _UNDERLINE = re.compile(r"[ \t>]{0,8}([=\-~_*#═─━])\1{2,}[ \t]*(?:\n|\Z)")
@@ -232,6 +234,8 @@ def _head(line: str, offset: int) -> Head | None:
         elif separator not in ("", "tag"):
             break
         elif match := _REMARK.match(line, position):  # `Answer (in words)`
+            if brackets and not need and _ADDRESS.fullmatch(match[0]):
+                break  # `[Answer](url)`
             remark, position = position, match.end()
         elif (match := _SECOND.match(line, position)) and (  # `Prompt / Frage`
             section_name(match["words"])
@@ -240,7 +244,8 @@ def _head(line: str, offset: int) -> Head | None:
             position = match.end("words")
         elif match := _SEPARATOR.match(line, position):  # `Answer:`
             separator, position = match[0].strip(), match.end()
-        elif mark in (",", ";") and need == [line.rstrip()[-1]]:  # `[PROMPT, easy]`
+        # `**Answer.**`, `[PROMPT, easy]`
+        elif (mark == "." and need) or (mark in (",", ";") and need == [line.rstrip()[-1]]):
             separator, position = mark, at + 1
         elif set(line[position:]) <= {*prefix, "#", " "}:  # `## Answer ##`
             position = len(line)
