@@ -4,6 +4,13 @@ This file is run by its path, also by another interpreter: it needs the standard
 Python 3.10 or newer. Requests come as JSON lines on stdin, replies go out as JSON lines on the
 original stdout; the reward itself reads and prints nothing. A middle process stands between the
 caller and the reward, so a reward that kills its parent does not reach the caller.
+
+the kinds of call  one function a library, `_trl` or `_verl`: how it calls a reward. To add a kind,
+                   write one, and give it a row in `KINDS` and a case in `kind_of`
+values             a reward's number from what a call returns (`_reward`), what a call must leave as
+                   it was (`_state`), and `_Job`: one request, in a row, in threads or in forks
+the process        a target from its name (`load`), what is said of it (`describe`), the loop over
+                   requests (`_serve`), and the start (`main`)
 """
 
 from __future__ import annotations

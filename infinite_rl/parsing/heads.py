@@ -32,7 +32,7 @@ _TAG = (
 )
 # match: '<B>', '-->'; not '<answer>'
 MARKUP = re.compile(_TAG, re.IGNORECASE)
-# match: 'step 1: ', '(2)', '3.', '4: x', '1 [', '1\u20e3', 'IV. x', 'a) x'; not '12', 'a)x', 'step one'
+# match: 'step 1: ', '(2)', '3.', '4: x', '1 [', '1\u20e3', 'IV. x', 'a) x'; not '12', 'a)x'
 _ORDINAL = (
     r"\(?\b(?:(?:step|part|section|block|teil|schritt|partie|parte)\s#?\d{1,2}\s?[.):–—-]*\s"
     r"|\d{1,2}(?:[.)]|:(?=\s)|\ufe0f?\u20e3|\s[-–—]?(?=[\[【*\s]))|(?:[IVX]{1,4}|[A-Da-d])[.)](?=\s))"

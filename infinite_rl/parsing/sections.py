@@ -376,7 +376,7 @@ def _without_chatter(body: str, plain: bool) -> str:
     end = body.rfind("</answer>")
     if plain and end < 0:
         end = next((block.end for block in scan(body) if block.closed), 0)
-    for line in re.finditer(r"[^\n]+", body[end:]):
+    for line in re.finditer(r"[^\n]+", body[end:]) if end >= 0 else ():
         chatter = (
             _RULE.fullmatch(line[0]) or _BEHIND.match(line[0]) or _CHATTER.search(line[0], 0, 120)
         )
