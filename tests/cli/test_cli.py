@@ -325,9 +325,9 @@ def test_certificates_are_those_of_their_rows_and_of_their_manifest(here: Here, 
 def test_verify_takes_a_runs_time(here: Here, rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     times: list[float] = []
 
-    def rewards(timeout: float, *more: Any) -> dict[str, RewardFunction]:
+    def rewards(timeout: float, *own: Any, **more: Any) -> dict[str, RewardFunction]:
         times.append(timeout)
-        return get_reward_functions(timeout, *more)
+        return get_reward_functions(timeout, *own, **more)
 
     with monkeypatch.context() as patch:
         patch.setattr("infinite_rl.reward_functions.get_reward_functions", rewards)

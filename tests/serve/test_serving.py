@@ -276,7 +276,9 @@ def test_a_misspelt_key_is_refused_by_its_name(server: Server) -> None:
     with server.http() as http:
         reply = http.post("/score", json={"rows": [], "completions": [], "deadlin": 1})
         assert reply.status_code == 422
-        assert reply.json()["error"] == "unknown key 'deadlin'; did you mean deadline?"
+        assert reply.json()["error"] == (
+            "unknown key 'deadlin'; known: completions, deadline, rows; did you mean deadline?"
+        )
         reply = http.post("/run_code", json={"code": "1", "language": "python", "std_in": "2"})
         assert reply.status_code == 422
         assert reply.json()["error"] == "unknown key 'std_in'; did you mean stdin?"
