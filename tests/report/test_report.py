@@ -250,6 +250,7 @@ def test_the_map_has_rows_acceptance_pass_rate_and_cost_of_each_concept_and_leve
     assert found["groups"] == [["", [["graphs", graphs], ["strings", [0, 0, [1, 0, 0, 0, 0]]]]]]
 
 
+@pytest.mark.slow
 def test_many_concepts_are_grouped_by_area_or_the_rarer_ones_together() -> None:
     of_areas, plain, endless = Tasks(), Tasks(), Tasks()
     for n in range(300):

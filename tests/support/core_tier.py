@@ -17,7 +17,7 @@ generation: attempts generator outcomes plan
 inference: budget journal
 launch: launch
 parsing: from_outside parser
-procedural: procedural_kinds procedural::test_texts_are_those_of_every_other_machine
+procedural: procedural_kinds
 project: core names package
 providers: keys providers replies
 report: report
@@ -27,8 +27,8 @@ sandbox: engine executor javascript_channel javascript_runners python_guest pyth
 serve: protocols serving
 storage: storage
 tasks: instructions taxonomy
-training: prompt_queue run_folder training_config
-verification: certificate cross_tests self_test
+training: run_folder training_config
+verification: certificate cross_tests
 view: view
 workers: workers::test_results_come_in_order_and_unchanged
 workers: workers::test_a_worker_whose_answers_nobody_took_is_not_used_again

@@ -58,6 +58,7 @@ def commands(text: str) -> list[list[str]]:
     return [shlex.split(command) for command in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_a_recipe_is_a_config_whose_commands_make_its_rows_and_run_it(path: Path) -> None:
     config, text = TrainingConfig.read(path), path.read_text(encoding="utf-8")

@@ -241,6 +241,7 @@ def test_only_the_path_and_this_machine_s_names_are_answered(rows_file: Path) ->
 
 
 # --- runs, certificates, findings ----------------------------------------------------------------
+@pytest.mark.slow
 def test_a_run_is_followed_while_it_writes(tmp_path: Path) -> None:
     run_folder(folder := tmp_path / "run", 3, 2)
     with viewing(Viewer(folder)) as url:
