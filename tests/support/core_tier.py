@@ -29,7 +29,9 @@ storage: storage
 tasks: instructions taxonomy
 training: run_folder training_config
 verification: certificate cross_tests
-view: view
+view: view::test_words_phrases_columns_numbers_and_filters_find_their_rows
+view: view::test_hostile_rows_come_through_to_the_letter
+view: view::test_only_the_path_and_this_machine_s_names_are_answered
 workers: workers::test_results_come_in_order_and_unchanged
 workers: workers::test_a_worker_whose_answers_nobody_took_is_not_used_again
 """
