@@ -187,8 +187,9 @@ def _decided(
     try:
         reason = difference(prediction, gold, budget)
         if reason and question:
-            prediction = _as_asked(question, prediction, gold)
-            reason = difference(prediction, gold, budget)
+            as_asked = _as_asked(question, prediction, gold)
+            if as_asked is not prediction:  # else the difference is that of before
+                prediction, reason = as_asked, difference(as_asked, gold, budget)
         if not reason and half_factored(prediction, gold, budget):
             reason = "one is factored further"
         if not reason and question:
