@@ -166,7 +166,7 @@ def parse(argv: Sequence[str]) -> Command:
     from .verb import Parser, fill, normalize_flags
 
     verb = resolve_name(f"{__name__}.{table}")
-    # TARGET stands for the arguments of the verb, so it is no word of its own in the usage.
+    # The usage lists the positional arguments where the table has TARGET.
     leaf = Parser(prog=" ".join(["infinite-rl", *(w for w in argv[:depth] if w != "TARGET")]))
     fill(leaf, verb)
     args = leaf.parse_intermixed_args(normalize_flags(argv[depth:]))

@@ -84,7 +84,7 @@ def _is_record(alike: Sequence[Any]) -> bool:
 
 def _number_distance(value: float, shown: Sequence[float], allowed: Allowed) -> int:
     low, high = min(shown), max(shown)
-    if value == 0 and 0 not in shown:  # often a case of its own: neither positive nor negative
+    if value == 0 and 0 not in shown:  # many programs have a branch for zero
         return NEAR if allowed.zero else FAR
     if low <= value <= high:
         return SHOWN
@@ -105,7 +105,7 @@ def _length_distance(length: int, shown: Sequence[int], allowed: Allowed) -> int
 
 
 def kind_of_letter(letter: str) -> str:
-    """Lower case, upper case or digit; any other character is a kind of its own."""
+    """Return the class of a character: lower case, upper case, digit, or the character itself."""
     if not letter.isascii():
         return "other"
     return (

@@ -455,7 +455,7 @@ class Side:
         return False
 
     def _blame(self, side: Side, error: int) -> None:
-        """Fail the running test for an error that nobody caught on one of the sides."""
+        """Fail the running test for an uncaught error of either side."""
         if side is self:
             done = self.machine.drive("blame", error)
         else:
@@ -485,7 +485,7 @@ class Side:
         return other.machine.question("serve", self.machine.bytes_of(box))
 
     def _answered(self, start: int) -> int:
-        """Return the other side's answer, undefined if there is none."""
+        """Return the answer of the other side, or undefined."""
         assert self.other is not None
         self._depth -= 1
         text = self.other.machine.take_answer(start)
