@@ -50,7 +50,7 @@ class UnknownName(UsageError):
     """A name that is not in its table; the message lists those that are, and the nearest."""
 
     def __init__(self, kind: str, name: object, names: Iterable[str]) -> None:
-        table = sorted(names)
+        self.kind, table = kind, sorted(names)
         hint = nearest(name, table) if isinstance(name, str) else ""
         super().__init__(f"unknown {kind} {shown(name)}; known: {', '.join(table)}{hint}")
 

@@ -1,11 +1,12 @@
 """`infinite-rl score`: score completions with the rewards."""
 
 import sys
+from collections.abc import Iterable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, get_args
 
 from ..config import Number, Strings, one_of
-from ..errors import NoColumn, UnknownName, UsageError
+from ..errors import UnknownName, UsageError
 from ..types import ScoreStatus
 from .terminal import DONE, NOT_DONE, Emit, counting, one_line, show_logs
 from .verb import RowsIn, RowsOut
@@ -92,13 +93,8 @@ class Score(RowsIn, RowsOut):
             except KeyboardInterrupt:
                 print("judged rows are kept: the same command resumes", file=sys.stderr)
                 raise
-            except NoColumn as error:
-                raise UsageError(
-                    f"{error}{self.column_hint(error.columns)}{self._hint(shaped is None)}"
-                ) from None
             except UnknownName as error:
-                is_reward = str(error).startswith("unknown reward")
-                raise UsageError(f"{error}{_OWN * is_reward}") from None
+                raise UsageError(f"{error}{_OWN * (error.kind == 'reward')}") from None
         rewards = {
             reward: {status: summary.counts[reward, status] for status in get_args(ScoreStatus)}
             for reward in sorted({name for name, _ in summary.counts})
@@ -117,14 +113,15 @@ class Score(RowsIn, RowsOut):
         emit({**vars(summary), **values}, *lines, f"in {self.out}")
         return NOT_DONE if self.strict and summary.without_verdict else DONE
 
-    def _hint(self, is_plain: bool) -> str:
-        """What to add for a file that is that of a data set."""
+    def column_hint(self, columns: Iterable[str]) -> str:
+        """Name also the option for a file that is that of a data set."""
         from ..dataset.rows import read
         from ..dataset.shapes import SHAPES
 
-        first = next(read(self.source), {}) if is_plain else {}
+        first = {} if self.shape else next(read(self.source), {})
         names = [name for name, shape in SHAPES.items() if shape.fits(first)]
-        return f"; they are those of {names[0]}: add --as {names[0]}" if names else ""
+        of_a_shape = f"; they are those of {names[0]}: add --as {names[0]}" if names else ""
+        return super().column_hint(columns) + of_a_shape
 
     def _shaped(self) -> "ShapedRows | None":
         from ..dataset.shapes import ShapedRows

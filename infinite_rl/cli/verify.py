@@ -103,10 +103,8 @@ class Verify(Verb):
             rows = read_rows(path, DATASET_COLUMNS, DATASET_LATER)
             options = self.pick("first_failure", "time_factor")
             own = own_rewards(self.rewards, timeout)
-            rewards, replay = (
-                get_reward_functions(timeout, own, options=options),
-                self._chosen(path),
-            )
+            rewards = get_reward_functions(timeout, own, options=options)
+            replay = self._chosen(path)
             judged = reprove(
                 rows, rewards, tasks, index, replay=replay, any_version=self.any_version
             )

@@ -249,10 +249,8 @@ def _read_csv(path: Path) -> Iterator[Row]:
         lines = csv.reader(file, strict=True)
         try:
             header = next(lines, [])
-            for columns, later in RUN_FILES:
-                if not is_zipped and is_header(
-                    header, columns, later
-                ):  # a last row may just be being written
+            for columns, later in () if is_zipped else RUN_FILES:
+                if is_header(header, columns, later):  # a last row may just be being written
                     yield from read_rows(path, columns, later)
                     return
             if twice := [name for name in header if header.count(name) > 1]:

@@ -178,11 +178,9 @@ def score_file(
     judging, out, summary = judging or Judging(), Path(out), Summary()
     versions = {name: resolve_name(path).version for name, path in REWARDS.items()}
     versions |= {name: reward.version for name, reward in (own or {}).items()}
-    settings = {**asdict(judging), "reward_versions": versions}
-    rewards = None
-    if own:
-        options = asdict(judging)
-        rewards = get_reward_functions(judging.timeout, own, options=options)
+    options = asdict(judging)
+    settings = {**options, "reward_versions": versions}
+    rewards = get_reward_functions(judging.timeout, own, options=options) if own else None
     rows.kind_of(out)  # an unsupported format shows before the work
     with UnfinishedRows(out, settings, overwrite=overwrite) as unfinished:
         todo = _with_responses(rows.read_some(source), judging.completion)
@@ -199,8 +197,9 @@ def score_file(
                 break
             summary.add(done)
         summary.there_before = summary.rows
-        options = {"rewards": rewards, "spread": spread, "overwrite_columns": overwrite_columns}
-        for row in score_rows(todo, judging, **options):
+        for row in score_rows(
+            todo, judging, rewards=rewards, spread=spread, overwrite_columns=overwrite_columns
+        ):
             unfinished.add(row)
             summary.add(row)
             on_row(summary.rows)
