@@ -44,7 +44,8 @@ from infinite_rl.reward_functions.math.verify import CALCULUS, forget_forms
 Pair = tuple[str, str]
 Judge = Callable[[str, str], bool]
 
-_MARKED = re.compile(r"box|answer|#|\n", re.IGNORECASE)  # more than a bare answer
+# More than a bare answer: a mark, a line break, or a sentence that ends.
+_MARKED = re.compile(r"box|answer|#|\n|\. | .*\.\$*$", re.IGNORECASE)
 PROSE = "We add the two parts, $a + b$, and simplify. "
 IMPORT = (
     "import time; start = time.perf_counter(); "

@@ -9,7 +9,7 @@ number_words.py  numbers in words, "twenty-one" or "three quarters"
 word_tables.py   the words and patterns in the text files beside modules of any room
 
 Above each pattern stand texts that it reads and texts that it must not, with the method that uses
-it: `# match: '> x'; not 'x > y'`. `tests/parsing/test_patterns.py` holds them against the pattern.
+it: `# match: '> x'; not 'x > y'`. `tests/project/test_patterns.py` holds them against the pattern.
 To change a pattern, add the new text there, and the whole sample as a row of
 `tests/parsing/test_parser.txt`. Bound what repeats (`{0,9}`, not `*`) beside what may match the
 same: model output is hostile, and `test_twice_the_text_is_twice_the_work` counts.

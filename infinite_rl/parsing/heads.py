@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import takewhile, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 
 from ..layout import ANSWER, PROMPT, RESPONSE, SECTIONS
@@ -90,6 +90,17 @@ _INLINE = re.compile(
     r"|(?<=[\s|;.!?])(?=[A-Z][A-Za-z]{2,12}(?: [A-Za-z]{2,12}){0,2}\s?[:：])"
 )
 _ORDERS = ("P", "A", "R", "PA", "PR", "AP", "AR", "RP", "RA")
+# Points of a run (see `find_runs`), each with a text of `tests/parsing` that is misread without it.
+_OWN_NAME, _CLEAR, _SURE = 12, 7, 6  # weights of names: a section's own, a clear one, a usual one
+_SAME_STYLE = 4.0  # "## Question", "## Réponse", "**[RESPONSE]**", "## Solution"
+_OTHER_STYLE = -12.0  # "[PROMPT]", "**Input:**", "**Output:**" are one prompt with subheads
+_AFTER_SYNONYM = -4.0  # a section's own name in another style: "## Réponse", "**[RESPONSE]**"
+_USUAL_ORDER = 2  # "<prompt>", "<reference_answer>", "<response>" with "<answer>" in it
+_LATE_PROMPT = 6  # "**[ANTWORT]**", "**[LÖSUNG]**", "[PROMPT | easy]"
+_LATE_ANSWER = 2  # "[ANSWER]", "[RESPONSE]", "[ANSWER]", "[RESPONSE]"
+_SKIPPED = 0.5  # a clear name: "<reference_answer>", in favour of a later "<answer>"
+_EMPTY = 3  # "Task:", "Problem: What is 2 + 2?"
+_INDENTED = 4  # "Question: Fill in this form.", "    Answer: none", "Correct answer: 4"
 _KINDS = {"bracket": 4.0, "tag": 3, "markdown": 2, "html": 2, "bold": 1, "table": 1, "label": 0}
 
 
@@ -97,8 +108,9 @@ _KINDS = {"bracket": 4.0, "tag": 3, "markdown": 2, "html": 2, "bold": 1, "table"
 class Head:
     """The name of a section in the text; `body` is where its content begins, or `value` is it.
 
-    `weight` scores the decoration, `close` is the part of it that ends only after the content,
-    `remark` is where a remark before the body begins; `closing` heads are `[/PROMPT]` and its like.
+    `weight` scores the decoration, `close` is the part of it that ends only after the content: "]"
+    in `[ANSWER: 42]`. `remark` is where a remark before the body begins. `closing` heads are
+    `[/PROMPT]` and its like.
     """
 
     kind: str
@@ -116,7 +128,8 @@ class Head:
 class Run:
     """The heads of one sample, in order, each with its section, and where the last one ends.
 
-    `toll` is the cost of skipping the heads before the last one.
+    `toll` is what the clear names before its last head cost that other runs skip: a run that goes
+    on later pays for those in between.
     """
 
     heads: tuple[tuple[Head, str], ...] = ()
@@ -193,105 +206,144 @@ def _head(line: str, offset: int) -> Head | None:
         head = _head(quoted[1], offset + quoted.start(1))
         alone = head is not None and head.body == offset + quoted.end(1)
         return replace(head, start=offset, body=offset + len(line)) if head and alone else None
-
-    # The name: the longest one with which the words behind the decoration begin.
     prefix = lead[0] if (lead := _LEAD.match(line)) else ""
     words = _WORDS.match(line, len(prefix))
-    if words is None:
-        return None
-    for end in reversed([word.end() for word in _WORD.finditer(words[0])]):
-        written = words[0][:end]
+    for word in reversed([*_WORD.finditer(words[0])] if words else []):  # the longest name
+        written = line[len(prefix) : len(prefix) + word.end()]
         if name := section_name(_END.sub("", written)):
-            break
-    else:
-        return None
+            return _HeadReader(line, prefix, written, name).head(offset)
+    return None
 
-    # The decoration behind the name, up to a separator. `need` is what closes the one before it.
-    core = _BULLET.sub("", prefix)
-    brackets = [mark for mark in core if mark in _CLOSERS]
-    stars = [mark for mark in core if mark in "*_`~"]
-    need = [_CLOSERS[mark] for mark in brackets] + stars
-    separator, remark, position = "", -1, len(prefix) + len(written)
-    titled = not written[0].islower()
-    if number := _NUMBER.match(line, position):
-        position = number.end()
-    while position < len(line):
-        near = line[position : position + 4]
-        spaces = len(near) - len(near.lstrip())
-        at = position + spaces
-        escaped = line[at : at + 1] == "\\"
-        mark = line[at + escaped : at + escaped + 1]
-        if mark in need and not (spaces and separator):  # `[ANSWER]`, `**Answer:**`
-            need.remove(mark)
-            position = at + 1 + escaped
-        elif mark in _SHUT and (wrong := _SHUT.intersection(need)):  # `[PROMPT}`
-            need.remove(min(wrong))
-            position = at + 1
-        elif mark in {*"])】"} and titled and not brackets:  # `ANSWER]` has only lost its bracket
-            brackets, position = [mark], at + 1
-        elif match := MARKUP.match(line, at):  # `<b>Answer</b>`
-            separator, position = separator or "tag", match.end()
-        elif separator not in ("", "tag"):
-            break
-        elif match := _REMARK.match(line, position):  # `Answer (in words)`
-            if brackets and not need and _ADDRESS.fullmatch(match[0]):
-                break  # `[Answer](url)`
-            remark, position = position, match.end()
-        elif (match := _SECOND.match(line, position)) and (  # `Prompt / Frage`
+
+class _HeadReader:
+    """A reader of a line that begins with decoration and a section name.
+
+    `core` is the decoration before the name without bullets and tags, `need` what closes it, less
+    what `_decoration` has read.
+    """
+
+    def __init__(self, line: str, prefix: str, written: str, name: str) -> None:
+        self.line, self.prefix, self.written, self.name = line, prefix, written, name
+        self.titled = not written[0].islower()
+        self.core = _BULLET.sub("", prefix)
+        self.brackets = [mark for mark in self.core if mark in _CLOSERS]
+        self.stars = [mark for mark in self.core if mark in "*_`~"]
+        self.need = [_CLOSERS[mark] for mark in self.brackets] + self.stars
+        self.separator, self.remark, self.position = "", -1, len(prefix) + len(written)
+
+    @property
+    def rest(self) -> str:
+        """What follows on the line."""
+        return self.line[self.position :].strip()
+
+    def head(self, offset: int) -> Head | None:
+        """The head; None if the words are part of a sentence."""
+        self._decoration()
+        kind = self._kind()
+        if not kind or not self._is_divided(kind):
+            return None
+        indented = self.line.startswith("    ")
+        return Head(
+            kind,
+            self.name,
+            offset,
+            offset + self.position,
+            _KINDS[kind] + self.titled - _INDENTED * indented,
+            "".join(self.need),
+            offset + self.remark if self.remark >= 0 and not self.separator else -1,
+            bool(_END.search(self.written) or _CLOSING.search(self.prefix)),
+        )
+
+    def _decoration(self) -> None:
+        """Read the decoration behind the name, up to a separator."""
+        if number := _NUMBER.match(self.line, self.position):
+            self.position = number.end()
+        while self.position < len(self.line) and (self._closes() or self._continues()):
+            pass
+
+    def _next(self) -> tuple[int, str]:
+        """The position of the next mark, and the mark: a backslash before it does not count."""
+        near = self.line[self.position : self.position + 4]
+        at = self.position + len(near) - len(near.lstrip())
+        at += self.line[at : at + 1] == "\\"
+        return at, self.line[at : at + 1]
+
+    def _closes(self) -> bool:
+        """Read a mark that closes the decoration before the name."""
+        at, mark = self._next()
+        spaced = self.line[self.position].isspace()
+        if mark in self.need and not (spaced and self.separator):  # `[ANSWER]`, `**Answer:**`
+            self.need.remove(mark)
+        elif mark in _SHUT and (wrong := _SHUT.intersection(self.need)):  # `[PROMPT}`
+            self.need.remove(min(wrong))
+        elif mark in {*"])】"} and self.titled and not self.brackets:  # `ANSWER]` lost its bracket
+            self.brackets = [mark]
+        else:
+            return False
+        self.position = at + 1
+        return True
+
+    def _continues(self) -> bool:
+        """Read a further part: a tag, a remark, a second name, a separator."""
+        line = self.line
+        at, mark = self._next()
+        if match := MARKUP.match(line, at):  # `<b>Answer</b>`
+            self.separator, self.position = self.separator or "tag", match.end()
+        elif self.separator not in ("", "tag"):
+            return False
+        elif match := _REMARK.match(line, self.position):  # `Answer (in words)`
+            if self.brackets and not self.need and _ADDRESS.fullmatch(match[0]):
+                return False  # `[Answer](url)`
+            self.remark, self.position = self.position, match.end()
+        elif (match := _SECOND.match(line, self.position)) and (  # `Prompt / Frage`
             section_name(match["words"])
             or (match["mark"] in ("/", "·", "・") and match["ends"] is not None)
         ):
-            position = match.end("words")
-        elif match := _SEPARATOR.match(line, position):  # `Answer:`
-            separator, position = match[0].strip(), match.end()
+            self.position = match.end("words")
+        elif match := _SEPARATOR.match(line, self.position):  # `Answer:`
+            self.separator, self.position = match[0].strip(), match.end()
         # `**Answer.**`, `[PROMPT, easy]`
-        elif (mark == "." and need) or (mark in (",", ";") and need == [line.rstrip()[-1]]):
-            separator, position = mark, at + 1
-        elif set(line[position:]) <= {*prefix, "#", " "}:  # `## Answer ##`
-            position = len(line)
+        elif (mark == "." and self.need) or (
+            mark in (",", ";") and self.need == [line.rstrip()[-1]]
+        ):
+            self.separator, self.position = mark, at + 1
+        elif set(line[self.position :]) <= {*self.prefix, "#", " "}:  # `## Answer ##`
+            self.position = len(line)
         else:
-            break
-    rest = line[position:].strip()
+            return False
+        return True
 
-    # Its kind.
-    if prefix.lstrip(" >")[:1] == "|" and separator == "|":
-        kind = "table"
-    elif brackets and not _SHUT.intersection(need):
-        kind = "tag" if core.strip().lstrip("/\\") == "<" else "bracket"
-    elif brackets and not separator and (rest or not titled):
-        return None  # `[ANSWER` alone has only lost its bracket
-    elif "#" in core or re.search(r"<h\d|\\", prefix) or re.search(r"([=~═━─-])\1", core):
-        kind = "markdown"
-    elif stars or re.search(r"<(?:b|strong)\b", prefix):
-        kind = "bold"
-    else:
-        kind = "html" if MARKUP.search(prefix) else "bracket" if brackets else "label"
+    def _kind(self) -> str:
+        """A key of `_KINDS`; "" for a bracket that only begins a sentence, as in `[Answer me`."""
+        core, prefix = self.core, self.prefix
+        if prefix.lstrip(" >")[:1] == "|" and self.separator == "|":
+            return "table"
+        if self.brackets and not _SHUT.intersection(self.need):
+            return "tag" if core.strip().lstrip("/\\") == "<" else "bracket"
+        if self.brackets and not self.separator and (self.rest or not self.titled):
+            return ""  # `[ANSWER` alone has only lost its bracket
+        if "#" in core or re.search(r"<h\d|\\", prefix) or re.search(r"([=~═━─-])\1", core):
+            return "markdown"
+        if self.stars or re.search(r"<(?:b|strong)\b", prefix):
+            return "bold"
+        return "html" if MARKUP.search(prefix) else "bracket" if self.brackets else "label"
 
-    # What follows it on its line must be content, not the rest of a sentence.
-    spaced = line[position : position + 1].isspace() and (
-        titled or (rest[:1].isalnum() and name in SECTIONS)
-    )
-    glued = brackets == ["["] and "[/" not in rest and rest[:1].isalnum()  # `[ANSWER]42`
-    if kind == "bracket":
-        divided = spaced or glued or (titled and rest[:1] not in ("(", "["))
-    else:
-        divided = kind == "tag" or bool(stars and spaced and not need)
-    is_sentence = rest and not separator and not divided
-    is_word = kind == "label" and not titled and separator in "-–—|"  # `answer - and so on`
-    is_element = kind == "tag" and f"</{written}" in rest  # `<answer>42</answer>`
-    if is_sentence or is_word or is_element:
-        return None
-    slip = fold(_END.sub("", written)) not in NAMES
-    return Head(
-        kind,
-        name,
-        offset,
-        offset + position,
-        _KINDS[kind] + titled - 3 * slip - 4 * line.startswith("    "),
-        "".join(need),
-        offset + remark if remark >= 0 and not separator else -1,
-        bool(_END.search(written) or _CLOSING.search(prefix)),
-    )
+    def _is_divided(self, kind: str) -> bool:
+        """Whether what follows on the line is content, and not the rest of a sentence."""
+        rest = self.rest
+        spaced = self.line[self.position : self.position + 1].isspace() and (
+            self.titled or (rest[:1].isalnum() and self.name in SECTIONS)
+        )
+        glued = self.brackets == ["["] and "[/" not in rest and rest[:1].isalnum()  # `[ANSWER]42`
+        if kind == "bracket":
+            divided = spaced or glued or (self.titled and rest[:1] not in ("(", "["))
+        else:
+            divided = kind == "tag" or bool(self.stars and spaced and not self.need)
+        if rest and not self.separator and not divided:
+            return False
+        is_word = kind == "label" and not self.titled and self.separator in "-–—|"  # `answer - and`
+        is_element = kind == "tag" and f"</{self.written}" in rest  # `<answer>42</answer>`
+        return not (is_word or is_element)
 
 
 def _underlined(text: str, head: Head, end: int) -> Head:
@@ -328,7 +380,7 @@ def find_runs(text: str, heads: Iterable[Head]) -> Iterator[Run]:
                 part = max(best, part, key=lambda run: run.score)
             runs, best = {}, Run()
         end = following.start if following else len(text)
-        worth = head.weight - 3 * (head.value is None and not text[head.body : end].strip())
+        worth = head.weight - _EMPTY * (head.value is None and not text[head.body : end].strip())
         roles = NAMES[head.name]
         steps = [each for section in roles for each in _steps(runs, head, section, worth, toll)]
         toll += _cost(roles)
@@ -362,7 +414,7 @@ def _merged(text: str, heads: list[Head]) -> list[Head]:
 
 
 def _cost(roles: dict[str, int]) -> float:
-    return 0.5 * (max(roles.values()) >= 7 and {*roles} != {PROMPT})
+    return _SKIPPED * (max(roles.values()) >= _CLEAR and {*roles} != {PROMPT})
 
 
 def _steps(
@@ -374,17 +426,19 @@ def _steps(
     yield Run(((head, section),), score=weight + worth, toll=beyond)
     for order in (order for order in _ORDERS if letter not in order):
         # A prompt after the answer or response, or an answer after the response, is unusual.
-        astray = 6 if letter == "P" else 2 if letter == "A" and "R" in order else 0
-        for key, bonus in ((head.kind, 4.0), ("*", -12.0)):
+        late = (
+            _LATE_PROMPT if letter == "P" else _LATE_ANSWER if letter == "A" and "R" in order else 0
+        )
+        for key, bonus in ((head.kind, _SAME_STYLE), ("*", _OTHER_STYLE)):
             if (run := runs.get((order, key))) is None:
                 continue
             last, role = run.heads[-1]
-            if astray and NAMES[last.name][role] < 6:
+            if late and NAMES[last.name][role] < _SURE:
                 continue  # "Output" between a problem and its answer is an example
-            if key == "*" and weight == 12:
-                bonus = 0.0 if last.name in SECTIONS else -4.0
-            score = run.score - toll + run.toll + weight + worth + bonus - astray
-            score += 2 * (order + letter == "PAR")
+            if key == "*" and weight == _OWN_NAME:
+                bonus = 0.0 if last.name in SECTIONS else _AFTER_SYNONYM
+            score = run.score - toll + run.toll + weight + worth + bonus - late
+            score += _USUAL_ORDER * (order + letter == "PAR")
             yield Run((*run.heads, (head, section)), score=score, toll=beyond)
 
 
@@ -584,11 +638,3 @@ def unquoted(text: str) -> str:
     """A string of YAML or TOML without its quotes."""
     quoted = re.fullmatch(r"(\"\"\"|'''|\"|')(.*)\1", text, re.DOTALL)
     return _decoded(quoted[2], quoted[1], braced=False) if quoted else text
-
-
-def dedented(text: str, column: int = -1) -> str:
-    """The leading lines that are indented by more than `column`, without their common margin."""
-    indents = ((len(line) - len(line.lstrip(" ")), line) for line in text.split("\n"))
-    lines = [*takewhile(lambda each: each[0] > column or not each[1].strip(), indents)]
-    margin = min((indent for indent, line in lines if line.strip()), default=0)
-    return "\n".join(line[margin:] for _, line in lines)

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 from ..errors import UsageError
@@ -20,7 +21,6 @@ from .heads import (
     NAMES,
     Head,
     Run,
-    dedented,
     find_heads,
     find_runs,
     structured_heads,
@@ -144,7 +144,7 @@ class Parsed(Mapping[str, str]):
     fences of structured text ("json", "yaml", "toml", "xml", "fence"), by an answer tag alone
     ("tag"), or not at all ("none").
 
-    `found` maps each section to where it came from: its own "head" (or tag, or key); the
+    `origins` maps each section to where it came from: its own "head" (or tag, or key); the
     "preamble" before the first head (a prompt without head); the "tag" of a text or response (an
     answer without head, so it only repeats the response and proves nothing); the "text" or
     "answer" that held the tag (a response without head); or "missing".
@@ -154,12 +154,12 @@ class Parsed(Mapping[str, str]):
     answer: str = ""
     response: str = ""
     strategy: str = "none"
-    found: Mapping[str, str] = field(default_factory=lambda: dict.fromkeys(SECTIONS, "missing"))
+    origins: Mapping[str, str] = field(default_factory=lambda: dict.fromkeys(SECTIONS, "missing"))
 
     @property
     def lacking(self) -> tuple[str, ...]:
         """The sections that are empty or had no head."""
-        return tuple(n for n in SECTIONS if not self[n] or self.found[n] != "head")
+        return tuple(n for n in SECTIONS if not self[n] or self.origins[n] != "head")
 
     @property
     def complete(self) -> bool:
@@ -406,7 +406,7 @@ def _body(text: str, head: Head, end: int, closings: tuple[Head, ...]) -> str:
     if style and (extra := re.search(rf"(?m)^{re.escape(style[0])}{_EXTRA}", more)):
         more = more[: extra.start()]
     if head.kind == "label" and _BLOCK.match(text, start):
-        return dedented(more, len(decoration) - len(decoration.lstrip(" -"))).strip()
+        return _dedented(more, len(decoration) - len(decoration.lstrip(" -"))).strip()
 
     closes_on_line = head.close and line.rstrip().endswith(head.close)
     closes_below = head.close and more.rstrip().endswith(head.close)
@@ -423,8 +423,16 @@ def _body(text: str, head: Head, end: int, closings: tuple[Head, ...]) -> str:
     if quoted:
         more = _QUOTE.sub("", more)
     if not line.strip() or decoration[0] in "-*+":
-        more = dedented(more)
+        more = _dedented(more)
     return f"{line}{newline}{more}".strip()
+
+
+def _dedented(text: str, column: int = -1) -> str:
+    """The leading lines that are indented by more than `column`, without their common margin."""
+    indents = ((len(line) - len(line.lstrip(" ")), line) for line in text.split("\n"))
+    lines = [*takewhile(lambda each: each[0] > column or not each[1].strip(), indents)]
+    margin = min((indent for indent, line in lines if line.strip()), default=0)
+    return "\n".join(line[margin:] for _, line in lines)
 
 
 def _without_markup(body: str) -> str:

@@ -19,7 +19,9 @@ single row may also be a part of a set of characters.
 """
 
 import re
+from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 # search: 'months: may june', 'doubt, any case:\n    wrong'; not '# A comment: x', '    april'
 _TABLE = re.compile(r"^([a-z][a-z ]*)(, any case)?:(.*(?:\n .*)*)", re.MULTILINE)
@@ -27,8 +29,28 @@ _TABLE = re.compile(r"^([a-z][a-z ]*)(, any case)?:(.*(?:\n .*)*)", re.MULTILINE
 _INSERTED = re.compile(r"\{\{([a-z ]+)\}\}")
 
 
+class _LazyPattern:
+    """Stands for a pattern, and compiles it when a method is first used: imports stay fast."""
+
+    def __init__(self, source: str, flags: int) -> None:
+        self._compiled = partial(re.compile, source, flags)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._compiled(), name)
+        setattr(self, name, value)  # so that the next use is as fast as the pattern's own
+        return value
+
+
+def lazily_compiled(source: str, flags: int = 0) -> re.Pattern[str]:
+    """A pattern that is compiled at its first use."""
+    return cast(re.Pattern[str], _LazyPattern(source, flags))  # whose class can have no subclass
+
+
 class WordTables:
-    """The tables in the text file that bears a module's name."""
+    """The tables in the text file that bears a module's name.
+
+    A table that does not exist is a KeyError: names are bound when a module is imported.
+    """
 
     def __init__(self, module_file: str) -> None:
         text = Path(module_file).with_suffix(".txt").read_text(encoding="utf-8")
@@ -47,7 +69,7 @@ class WordTables:
 
     def listed(self, name: str) -> list[str]:
         """The words of a table, in their order."""
-        return " ".join(self._rows[name]).split()
+        return " ".join(self.rows(name)).split()
 
     def words(self, name: str) -> frozenset[str]:
         """The words of a table."""
@@ -55,13 +77,13 @@ class WordTables:
 
     def mapping(self, name: str) -> dict[str, str]:
         """Each word of a row but the first, with the first word as its value."""
-        rows = map(str.split, self._rows[name])
+        rows = map(str.split, self.rows(name))
         return {word: value for value, *words in rows for word in words}
 
     def pattern(self, name: str) -> re.Pattern[str]:
-        """The pattern that matches any row of a table, compiled when it is first needed."""
+        """The pattern that matches any row of a table, compiled when it is first used."""
         if name not in self._patterns:
-            self._patterns[name] = re.compile(self.source(name), self._flags[name])
+            self._patterns[name] = lazily_compiled(self.source(name), self._flags[name])
         return self._patterns[name]
 
     def source(self, name: str) -> str:

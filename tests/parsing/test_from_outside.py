@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from infinite_rl.dataset import load_dataset
 from infinite_rl.export import Format, export
 from infinite_rl.generation.rescore import rescore
 from infinite_rl.layout import render, tagged
+from infinite_rl.reward_functions import own_rewards
 from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.runtimes import Limits
 from infinite_rl.verification.certificate import reprove
@@ -163,12 +165,34 @@ def test_the_verbs_take_a_reward_of_a_file(
             (f"{score} {small}", 0, "passed 1, failed 2"),
             (f"{score} --rewards {tmp_path}/small.py", 2, "takes NAME=FILE.py:CLASS"),
             (f"{score} --rewards sum={tmp_path}/no.py:Sum", 2, "No such file"),
+            (f"{score} --rewards sum={tmp_path}/small.py:Sun", 2, "small.py; did you mean Sum?"),
             (f"{score} --rewards sum=json:loads", 2, "is no subclass of RewardFunction"),
         )
     ):
         assert main(words.replace("NUMBER", str(number)).split()) == code, words
         output = capsys.readouterr()
         assert said in output.out + output.err, words
+
+
+@pytest.mark.parametrize("verb", ["score", "verify"])
+def test_the_help_shows_the_form_of_a_reward(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([verb, "--help"])
+    assert "--rewards NAME=FILE.py:CLASS" in capsys.readouterr().out
+
+
+def test_two_files_of_one_name_are_two_modules(tmp_path: Path) -> None:
+    for folder, most in (("good", 99), ("small", 4)):
+        (tmp_path / folder).mkdir()
+        text = _FILE.replace("MOST", str(most))
+        (tmp_path / folder / "reward.py").write_text(text, encoding="utf-8")
+    specs = [f"{name}={tmp_path}/{name}/reward.py:Sum" for name in ("good", "small")]
+    rewards = own_rewards(specs)
+    passed = {name: each.compute_reward("2 + 3", "5").passed for name, each in rewards.items()}
+    assert passed == {"good": True, "small": False}
+    for each in rewards.values():
+        kind = type(each)
+        assert vars(sys.modules[kind.__module__])["Sum"] is kind, "pickle finds a class so"
 
 
 def test_the_packages_own_reward_judges_by_a_runtime_of_ones_own() -> None:

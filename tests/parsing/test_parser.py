@@ -65,7 +65,7 @@ def test_a_clean_text_is_read_as_if_there_were_no_short_cut() -> None:
             with patch("infinite_rl.parsing.sections._clean", lambda _: None):
                 long = parse(once_more)
             assert dict(short) == dict(long), name
-            assert (short.strategy, short.found) == (long.strategy, long.found), name
+            assert (short.strategy, short.origins) == (long.strategy, long.origins), name
 
 
 def with_heads(text: str) -> str:
@@ -80,7 +80,7 @@ def test_a_text_gives_its_three_sections(
 ) -> None:
     parsed = parse(text)
     assert dict(parsed) == {"prompt": prompt, "answer": answer, "response": response}
-    assert f"{parsed.strategy}: {' '.join(parsed.found.values())}" == source
+    assert f"{parsed.strategy}: {' '.join(parsed.origins.values())}" == source
     complete = all((prompt, answer, response)) and source.endswith(": head head head")
     assert parsed.complete == complete == (not parsed.lacking)
 

@@ -69,6 +69,35 @@ def test_tests_for_a_runner_that_is_not_there_fail_no_program() -> None:
         assert score.status == "unscored" and "they are written for ava" in score.error_msg
 
 
+# --- lists of tests, and tests without a fence
+@tables
+def test_a_list_of_tests_and_a_text_of_tests_are_tests(language: str, tests: Any) -> None:
+    texts, count = [tests], 1
+    if isinstance(tests, list):
+        texts, count = [tests, json.dumps(tests)], len(tests)
+    wrong = DOUBLE[language].replace("2 * x", "x ** 3 / 3")
+    for answer in texts:
+        score = judge(DOUBLE[language], answer, language)
+        assert score.passed and score.details["tests"] == count
+        assert judge(wrong, answer, language).status == "failed"
+        assert judge("print('assert')", answer, language).status == "failed"
+
+
+@tables
+def test_any_other_list_or_text_is_printed(printed: Any) -> None:
+    text = printed if isinstance(printed, str) else json.dumps(printed)
+    for answer in (printed, text):
+        assert judge(f"print({text!r})", answer).passed
+        assert judge("print(0)", answer).status == "failed"
+
+
+def test_an_empty_list_has_no_tests() -> None:
+    for answer in ([], "[]", " [ ]\n"):
+        score = judge("print([])", answer)
+        assert score.status == "unscored" and "there are no tests" in score.error_msg
+    assert judge("print([])", {"output": []}).passed
+
+
 # --- the program as a module
 @tables
 def test_tests_in_one_text_are_one_test(language: str, text: str) -> None:

@@ -66,9 +66,20 @@ def test_the_format_of_several_or_damaged_tags_is_worth_less() -> None:
 
 
 @tables
-def test_gsm8k_reads_a_hostile_text_in_one_pass(piece: str) -> None:
+def test_a_long_hostile_text_is_read_in_one_pass(piece: str) -> None:
     assert not gsm8k("#### 17 " + piece * (200_000 // len(piece))).passed
     assert not gsm8k(piece * 100_000 + "x" * 1_000_000).passed
+    for mark in (
+        "{}",
+        "#### {}",
+        "#### {}\nx",
+        "<answer>{}</answer>",
+        "The answer is {}",
+        "\\boxed{{{}}}",
+    ):
+        text = mark.format(piece * (200_000 // len(piece)))
+        assert not gsm8k(text).passed
+        assert not REWARDS["math"].compute_reward(text, "18").passed
 
 
 # program.
@@ -134,6 +145,39 @@ def test_a_prompt_may_be_missing_where_the_program_is_whole() -> None:
     check = "def check(candidate):\n    assert candidate(2) == 3\n"
     answer = {"tests": [check], "entry_point": "f"}
     assert REWARDS["humaneval"].compute_reward("def f(x):\n    return x + 1", answer).passed
+
+
+POLY = (
+    "import math\n\n\ndef poly(xs, x):\n"
+    "    return sum(c * math.pow(x, i) for i, c in enumerate(xs))\n\n\n"
+    'def zero(xs):\n    """Find x with poly(xs, x) == 0."""\n'
+)
+ZERO = "def check(candidate):\n    assert math.fabs(poly([4, -2], candidate([4, -2]))) < 1e-6\n"
+OWN_POLY = "def poly(xs, x):\n    return xs[0] + xs[1] * x\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("output", "status"),
+    [
+        ("    return -xs[0] / xs[1]\n", "passed"),
+        (f"{OWN_POLY}def zero(xs):\n    return -xs[0] / xs[1]\n", "passed"),
+        (f"{POLY}    return -xs[0] / xs[1]\n", "passed"),
+        ("def poly(*a):\n    return 0.0\n\n\ndef zero(xs):\n    return 0\n", "failed"),
+        ("class math:\n    fabs = lambda x: 0.0\n\n\ndef zero(xs):\n    return 0\n", "failed"),
+        ("    global poly\n    poly = lambda *a: 0.0\n    return 0\n", "failed"),
+    ],
+)
+def test_the_tests_keep_the_helpers_of_the_prompt(output: str, status: str) -> None:
+    answer = {"tests": [ZERO], "entry_point": "zero", "prompt": POLY}
+    assert REWARDS["humaneval"].compute_reward(f"```python\n{output}```", answer).status == status
+
+
+def test_a_class_of_the_prompt_is_the_programs() -> None:
+    prompt = "class Node:\n    def __init__(self, x):\n        self.x = x\n\n\ndef f(n):\n"
+    check = "def check(candidate):\n    assert candidate(Node(2)) == 4\n"
+    answer = {"tests": [check], "entry_point": "f", "prompt": prompt}
+    body = "    return 2 * n.x if isinstance(n, Node) else 0\n"
+    assert REWARDS["humaneval"].compute_reward(body, answer).passed
 
 
 # All of them.

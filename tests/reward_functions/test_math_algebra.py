@@ -13,6 +13,7 @@ import pytest
 from infinite_rl.reward_functions.math import MathRewardFunction, algebra, verify, verify_many
 from infinite_rl.reward_functions.math.parse import parse
 from infinite_rl.reward_functions.math.tree import show
+from infinite_rl.workers.lender import Lender
 from infinite_rl.workers.worker import NoWorkers
 from tests.support.labelled import Tables
 
@@ -34,9 +35,9 @@ def workers() -> Iterator[None]:
 
 
 @pytest.fixture
-def solvers(monkeypatch: pytest.MonkeyPatch) -> algebra._Solvers:
+def solvers(monkeypatch: pytest.MonkeyPatch) -> Lender:
     """Solvers without a worker and without what was found before."""
-    new = algebra._Solvers()
+    new = Lender(algebra._start)
     monkeypatch.setattr(algebra, "_solvers", new)
     monkeypatch.setattr(algebra, "_cache", {})
     return new
@@ -76,8 +77,8 @@ def test_the_parts_of_an_integral_are_read() -> None:
     assert show(parse(r"\int_0^1 x^2 \, dx")) == "(calculus int (pow x 2) x 0 1)"
 
 
-def test_without_sympy_nobody_is_blamed(solvers: algebra._Solvers) -> None:
-    solvers._missing = "sympy is not installed"
+def test_without_sympy_nobody_is_blamed(solvers: Lender) -> None:
+    solvers.fault = NoWorkers("sympy is not installed")
     verdict = verify(QUESTION, "e^6 - 1")
     assert verdict.status == "budget" and verdict.missing
     assert verdict.reason == "prediction: algebra is not to be had: sympy is not installed"
@@ -87,7 +88,7 @@ def test_without_sympy_nobody_is_blamed(solvers: algebra._Solvers) -> None:
 
 # -- the workers ----------------------------------------------------------------------------------
 def test_a_verdict_waits_for_the_first_worker_beyond_its_timeout(
-    solvers: algebra._Solvers, monkeypatch: pytest.MonkeyPatch
+    solvers: Lender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     over = threading.Event()
 
@@ -126,7 +127,7 @@ def test_threads_and_batches_share_the_workers() -> None:
 @pytest.mark.slow
 @needs_sympy
 def test_a_worker_that_dies_is_replaced_and_what_swells_dies_alone() -> None:
-    for worker in list(algebra._solvers._idle):
+    for worker in list(algebra._solvers.idle):
         worker.kill()
     assert verify(r"\int_0^1 24x e^{12x^2} \, dx", "e^{12} - 1", timeout=LONG_S).equal
     assert verify(r"\prod_{k=1}^{n} 10^{300000 k^3}", "3", timeout=3).status != "equal"
@@ -134,6 +135,6 @@ def test_a_worker_that_dies_is_replaced_and_what_swells_dies_alone() -> None:
 
 
 @pytest.mark.slow
-def test_a_row_is_scored_though_sympy_had_to_be_loaded_first(solvers: algebra._Solvers) -> None:
+def test_a_row_is_scored_though_sympy_had_to_be_loaded_first(solvers: Lender) -> None:
     assert verify_many([(QUESTION, "e^6 - 1")], timeout=20.0)[0].equal
-    solvers.close()
+    solvers.close_idle()

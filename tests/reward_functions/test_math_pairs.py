@@ -15,8 +15,10 @@ import pytest
 
 from benchmarks import math_differences
 from benchmarks.math_pairs import Pair, labelled
+from benchmarks.math_verifier import labelled_boxes
 from infinite_rl.reward_functions import math as package
 from infinite_rl.reward_functions.math import tree, verify
+from tests.support.labelled import assert_none
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 TIMEOUT_S = 30.0  # seconds: these tests are not about time, on however busy a machine
@@ -25,6 +27,13 @@ PAIRS = labelled()
 
 def test_each_labelled_pair_gets_its_label_in_both_orders() -> None:
     assert [fault for pair in PAIRS if (fault := _fault(pair))] == []
+
+
+def test_each_labelled_pair_gets_its_label_in_a_box_after_prose() -> None:
+    """Where the sentence's grammar has no part."""
+    boxes = labelled_boxes(PAIRS)
+    assert len(boxes) > 3_900
+    assert_none(p for p, label in boxes if verify(*p, timeout=TIMEOUT_S).equal != label)
 
 
 def _fault(pair: Pair) -> str:
@@ -50,8 +59,12 @@ def test_the_table_holds_as_many_wrong_answers_as_it_should() -> None:
     assert len(PAIRS) >= 450 and wrong * 2 >= len(PAIRS)
 
 
-GUIDE = Path(__file__).parents[2] / "docs" / "answers.md"
-CONVENTIONS = GUIDE.read_text(encoding="utf-8").partition("\n## Equality\n")[2]
+DOCS = Path(__file__).parents[2] / "docs"
+GUIDES = [
+    (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    for page in ("answers", "boxes", "equality", "equality-lists")
+]
+CONVENTIONS = "".join(text.partition("\n## Examples\n")[2] or text for text in GUIDES)
 MODULES = [module.name for module in iter_modules(package.__path__)]
 STATUSES = {" == ": "equal", " != ": "different", " ?? ": "unparsed"}
 SIGN = re.compile(" == | != | \\?\\? ")

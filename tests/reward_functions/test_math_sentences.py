@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from infinite_rl.reward_functions.math import verify
-from infinite_rl.reward_functions.math.sentences import claim
+from infinite_rl.reward_functions.math.sentences import sentence_answer
 
 LINES = Path(__file__).with_name("math_sentences.txt").read_text(encoding="utf-8").splitlines()
 SOLUTIONS = [line.split(" | ") for line in LINES if line and not line.startswith("#")]
@@ -30,6 +30,6 @@ def test_a_predicate_answers_yes_or_no_to_the_question_that_has_its_words() -> N
 
 
 def test_a_restriction_stays_with_its_value_and_a_remark_does_not() -> None:
-    assert claim("It is $2k$, where $k$ is an integer.") == "$2k$, k \\in \\mathbb{Z}"
-    assert claim("It is $2k$, where $k$ is odd.") == "$2k$ , where $k$ is odd"
-    assert claim("It is $9$, which is attained at $x = 3$.") == "$9$"
+    assert sentence_answer("It is $2k$, where $k$ is an integer.") == "$2k$, k \\in \\mathbb{Z}"
+    assert sentence_answer("It is $2k$, where $k$ is odd.") == "$2k$ , where $k$ is odd"
+    assert sentence_answer("It is $9$, which is attained at $x = 3$.") == "$9$"

@@ -3,6 +3,7 @@
 One expression in three notations has one meaning.
 """
 
+import itertools
 import sys
 import threading
 from collections import Counter
@@ -17,7 +18,8 @@ from hypothesis import strategies as st
 from infinite_rl.reward_functions.math import Verdict, statements, verify
 from infinite_rl.reward_functions.math.bounds import Budget, OutOfTime, OverBudget, Unparsed
 from infinite_rl.reward_functions.math.parse import parse
-from infinite_rl.reward_functions.math.tokens import tokenize
+from infinite_rl.reward_functions.math.reward import MathRewardFunction
+from infinite_rl.reward_functions.math.tokens import FUNCTIONS, SELECTIONS, tokenize
 from infinite_rl.reward_functions.math.tree import show
 from tests.support.labelled import Tables, assert_none
 
@@ -177,6 +179,16 @@ def test_a_mixture_that_can_be_read_equals_itself(text: str) -> None:
     assert verdict.equal or not verdict.gold_form or verdict.reason
 
 
+EMPTY = ["{}", "()", "[]", "\\{\\}", "(,)", "{,}", "_{}^{}", "\\left(\\right)", "||"]
+
+
+def test_a_name_of_nothing_is_unparsed_and_raises_nothing() -> None:
+    for name, nothing in itertools.product([*sorted(FUNCTIONS | SELECTIONS), "frac"], EMPTY):
+        for text in (name + nothing, f"\\{name}{nothing}"):
+            assert not verify(text, "5").equal, text
+            verify(text, text)
+
+
 @given(st.fractions(), st.fractions())
 @settings(max_examples=100, deadline=None)
 def test_fractions_are_equal_exactly_when_python_says_so(one: Fraction, other: Fraction) -> None:
@@ -253,8 +265,8 @@ def test_no_notation_equals_an_expression_with_an_addition(spellings: Spelled, m
 
 
 def test_no_word_of_the_grammar_is_of_two_kinds() -> None:
-    kinds = [word for row in statements.TABLES.rows("kinds") for word in row.split()[1:]]
-    assert_none(word for word, times in Counter(kinds).items() if times > 1)
+    words = [word for _, *words in statements.KINDS for word in words]
+    assert_none(word for word, times in Counter(words).items() if times > 1)
 
 
 # -- what the question asks -----------------------------------------------------------------------
@@ -268,6 +280,10 @@ FACTOR = "Factor $x^4 - 16$ completely."
         (ORDER, "2/5, 1/2, 2/3", "2/3, 1/2, 2/5", "2/5, 1/2, 2/3"),
         (SECONDS, "86400 s", "86400 min", "86400"),
         ("Give the time in minutes.", "90 min", "90 hours", "90"),
+        ("What is the area of the floor?", "180 m²", "180 m", "180"),
+        ("Find the area. Then find the perimeter.", "12 cm", "12 square inches", "12"),
+        ("Solve for x: 2x = 10.", "x = 5", "y = 5", "5"),
+        ("What is the area in square meters?", "180 m²", r"180\text{ cm}^2", "180"),
         (FACTOR, "(x-2)(x^2+4)(x+2)", "x^4 - 16", "(x-2)(x+2)(x^2+4)"),
         ("Write 45 as a product of primes.", r"5 \cdot 3^2", "45", r"3^2 \cdot 5"),
     ],
@@ -277,6 +293,87 @@ def test_an_answer_has_the_form_that_its_question_asks_for(
 ) -> None:
     assert verify(right, gold, question=question).equal
     assert verify(wrong, gold).equal and not verify(wrong, gold, question=question).equal
+
+
+@pytest.mark.parametrize(
+    ("question", "gold", "echoes", "right"),
+    [
+        ("What is $37*91$?", "3367", [r"37*91", r"37 \cdot 91", "91*37"], r"37 \cdot 91 = 3367"),
+        ("What is 37*91?", "3367", [r"|37*91|", r"\{37*91\}", "37**1*91"], r"3.367 \cdot 10^3"),
+        ("What is 37*91?", "3367", [r"\sqrt{(37*91)^2}", r"37!/36!*91"], r"\{3367\}"),
+        ("Find the sum of the first five integers.", "15", [r"\sum_{k=1}^5 k"], "15"),
+        ("Find the determinant.", "-2", [r"\begin{vmatrix} 1&2\\3&4 \end{vmatrix}"], "4 - 6 = -2"),
+        ("Compute $(1 + i)^4$.", "-4", [r"(2i)^2"], "-4 + 0i"),
+        ("Give the circumference of a circle.", r"2\pi r", [r"2\pi r + C"], r"2 \pi r"),
+        ("Find f with f'(x) = 2x and f(0) = 0.", "x^2", ["x^2 + C"], "f(x) = x^2"),
+        ("Compute $2^{10}$.", "1024", ["2^{10}"], "2^{10} = 1024"),
+        ("Find the value of 2^10. Put it in a box.", "1024", ["2^10"], "1024"),
+        ("Compute 5!.", "120", ["5!"], "5! = 120"),
+        (r"Find $\int_0^1 2x\,dx$.", "1", [r"\int_0^1 2x\,dx", r"\int_0^1 2t\,dt"], "1"),
+        (r"Find $\gcd(12, 18)$.", "6", [r"\gcd(12,18)", r"\gcd(18,12)"], r"\gcd(12,18) = 6"),
+        ("Differentiate $x^2$.", "2x", [r"\frac{d}{dx} x^2"], "2x"),
+        ("Solve $2x + 3 = 11$.", "x = 4", ["2x + 3 = 11", "2x = 8", r"\{x : 2x = 8\}"], "x = 4"),
+        ("Solve $2x + 3 < 11$.", "x < 4", ["2x + 3 < 11", "2x < 8"], "4 > x"),
+        ("Expand $(x+1)^2$.", "x^2+2x+1", ["(x+1)^2", "(1+x)(x+1)"], "1 + 2x + x^2"),
+        ("Write it in slope-intercept form.", "y=3-4x", ["y+1=-4(x-1)", "y=-4(x-1)-1"], "y=-4x+3"),
+        (r"Find the value of $\binom{9}{2}$.", "36", [r"\frac{9!}{2!\,7!}"], "36"),
+        ("Write $x^2-1$ as a product.", "(x-1)(x+1)", ["x^2-1"], "(x+1)(x-1)"),
+        ("Simplify $4/6$.", r"\frac{2}{3}", ["4/6", "8/12"], "2/3"),
+        ("Convert $1011_2$ to base 10.", "11", ["1011_2", "13_8"], "11_{10}"),
+        ("Write $3/4$ as a decimal.", "0.75", [r"3/4"], "0.750"),
+    ],
+)
+def test_a_question_restated_is_no_answer(
+    question: str, gold: str, echoes: list[str], right: str
+) -> None:
+    reward = MathRewardFunction("math")
+    for echo in echoes:
+        assert verify(echo, gold).equal, echo
+        assert verify(echo, gold, question=question).status == "different", echo
+        completion = f"<answer>{echo}</answer>"
+        score = reward.compute_reward(completion, gold, question=question)
+        assert score.status == "failed", "it is no row that cannot be judged"
+    assert verify(right, gold, question=question).equal
+
+
+def test_a_word_of_the_question_may_be_left_out_unless_it_tells_answers_apart() -> None:
+    question = "Does the series converge absolutely, converge conditionally, or diverge?"
+    golds = ["converges absolutely", "converges conditionally", "converges"]
+    for one, other in itertools.permutations(golds, 2):
+        assert verify(rf"\boxed{{\text{{{one}}}}}", other, question=question).status == "different"
+    question = "What kind of triangle has two equal sides?"
+    assert verify(r"\boxed{\text{isosceles}}", "isosceles triangle", question=question).equal
+
+
+def test_a_percentage_may_be_written_without_its_sign_where_it_is_asked_for() -> None:
+    question = "What percentage of them are girls?"
+    for one, other in (("12", r"12\%"), (r"12\%", "12")):
+        assert verify(one, other, question=question).equal and not verify(one, other).equal
+    assert not verify("0.12", "12", question=question).equal
+
+
+def test_digits_may_have_the_base_that_the_question_names() -> None:
+    for question in ("Write 45 in binary.", "Convert 45 to base 2.", "Write 45 in base $2$."):
+        assert verify("101101_2", "101101", question=question).equal
+    for question in ("Write 45 in octal.", "Write it in decimal.", ""):
+        assert not verify("101101_2", "101101", question=question).equal
+    options = "What is 3 + 14? (A) 35 (B) 17"
+    assert verify("(B) 17", "B", question=options).equal
+    assert not verify("(A) 35", "B", question=options).equal
+
+
+def test_the_work_that_the_gold_leaves_open_may_stay_open() -> None:
+    for question in ("Find an antiderivative of $2x$.", r"Find $\int 2x\,dx$.", "Solve y' = 2x."):
+        assert verify("x^2 + C", "x^2", question=question).equal
+    for one, gold in ((r"12 \cdot 11", "132"), (r"\binom{10}{3}", "120"), ("50%", r"\frac12")):
+        assert verify(one, gold, question="In how many ways?").equal
+    series = r"\sum_{k=1}^n k^2"
+    assert verify(series, r"\sum_{j=1}^n j^2", question="Write it as a sum.").equal
+
+
+def test_an_answer_that_takes_long_to_compute_fails_and_is_not_unscored() -> None:
+    hard = r"\int_0^1 \frac{\sin(x^3+e^x)}{\ln(1+x^2)+\cos x} dx"
+    assert verify(hard, "4", question="What is 2+2?").status == "different"
 
 
 def test_a_question_without_such_a_form_changes_nothing() -> None:

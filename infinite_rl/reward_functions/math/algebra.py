@@ -5,18 +5,20 @@ workers start in the background on first need, and another one if none has been 
 most one for each processor core. Their closed forms are kept.
 """
 
-import atexit
-import os
 import threading
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
+from ...workers.lender import Lender
 from ...workers.pool import default_count
 from ...workers.worker import NoWorkers, Worker, WorkerGone, message_of
 from .bounds import NotReady, OutOfTime, OverBudget, Unavailable, Unparsed, bits
 from .tree import Node
 
+T = TypeVar("T")
 _SOLVER = "infinite_rl.reward_functions.math.solver"
 _START_S = 60.0  # until sympy is loaded, on a machine that is very busy
 _ANSWER_S = 0.03  # for the answer to come back, after the worker's own deadline
@@ -48,7 +50,7 @@ _cache: dict[Node, Node] = {}  # a plain dict: its single steps are safe in any 
 def _closed_form(node: Node, deadline: float) -> Node:
     closed = _cache.get(node)
     if closed is None:
-        answer = _solvers.ask(_plain(node), deadline)
+        answer = _ask(_plain(node), deadline)
         if "fault" in answer:
             if answer["timeout"]:
                 raise OutOfTime("the deadline passed")
@@ -94,130 +96,75 @@ def _node(plain: list[Any]) -> Node:
 # --- the workers ---------------------------------------------------------------------------------
 
 
-class _Solvers:
-    """Workers with sympy loaded. Any thread may ask."""
+def _start() -> Worker:
+    """Start a worker that loads sympy. Raises `NoWorkers` and `WorkerGone`."""
+    worker = Worker()
+    (answer,) = worker.answers(f"{_SOLVER}:warm_up", [message_of(None)], _START_S)
+    if answer != ["ok", ""]:
+        worker.close()
+        raise NoWorkers(str(answer[1]))
+    return worker
 
-    def __init__(self) -> None:
-        self._reset()
 
-    def _reset(self) -> None:
-        self._change = threading.Condition()
-        self._idle: list[Worker] = []
-        self._all: set[Worker] = set()
-        self._starting = 0
-        self._missing = ""  # why there are none
+_solvers = Lender(_start)
 
-    def ask(self, tree: list[Any], deadline: float) -> dict[str, Any]:
-        """Send a question to a worker and return its answer. Raises OutOfTime and Unavailable."""
-        worker = self._take(deadline)
+
+def _by_worker(use: Callable[[Worker], T], deadline: float) -> T:
+    """Return what `use` makes of a worker. Raises OutOfTime, NotReady and Unavailable."""
+    is_waiting = False
+    while True:
+        if is_waiting or not _solvers.count:
+            _start_soon()
         left = max(0.0, deadline - time.monotonic())
-        job = message_of({"tree": tree, "timeout": left})
         try:
-            (answer,) = worker.answers(f"{_SOLVER}:answer", [job], left + _ANSWER_S)
+            with _solvers.idle_worker(min(left, _PATIENCE_S)) as worker:
+                return use(worker)
+        except NoWorkers as fault:
+            raise Unavailable(f"algebra is not to be had: {fault}") from None
         except WorkerGone as gone:
             raise OutOfTime(str(gone)) from gone
-        finally:
-            self._give_back(worker)
-        kind, answer_or_error = answer
-        if kind != "ok":
-            raise Unavailable(f"the algebra worker failed: {answer_or_error}")
-        result: dict[str, Any] = answer_or_error
-        return result
-
-    def _take(self, deadline: float) -> Worker:
-        with self._change:
-            while True:
-                if self._missing:
-                    raise Unavailable(f"algebra is not to be had: {self._missing}")
-                while self._idle:
-                    worker = self._idle.pop()
-                    if worker.alive():
-                        return worker
-                    self._all.discard(worker)
-                if not self._all and not self._starting:
-                    self._start_soon()
-                left = max(0.0, deadline - time.monotonic())
-                if self._change.wait(min(left, _PATIENCE_S)):
-                    continue
-                if left > _PATIENCE_S:
-                    if not self._starting and len(self._all) < default_count():
-                        self._start_soon()
-                elif not self._all:
-                    raise NotReady("sympy was still being loaded")
-                else:
-                    raise OutOfTime("no algebra worker was free before the deadline")
-
-    def wait_until_ready(self) -> None:
-        """Wait until the first worker is ready, or raise why no worker could start."""
-        deadline = time.monotonic() + _START_S
-        with self._change:
-            while not self._all and not self._missing:
-                if not self._starting:
-                    self._start_soon()
-                if not self._change.wait(max(0.0, deadline - time.monotonic())):
-                    return
-
-    def _give_back(self, worker: Worker) -> None:
-        with self._change:
-            if worker.alive():
-                self._idle.append(worker)
-            else:
-                self._all.discard(worker)
-            self._change.notify()
-
-    def _start_soon(self) -> None:
-        try:
-            threading.Thread(target=self._start, name="algebra", daemon=True).start()
-        except RuntimeError as fault:  # no thread is to be had, or the interpreter is ending
-            raise Unavailable(f"algebra is not to be had: {fault}") from fault
-        self._starting += 1
-
-    def _start(self) -> None:
-        worker, missing = None, ""
-        try:
-            worker = Worker()
-            (answer,) = worker.answers(f"{_SOLVER}:warm_up", [message_of(None)], _START_S)
-            missing = str(answer[1]) if answer != ["ok", ""] else ""
-        except NoWorkers as fault:
-            missing = str(fault)
-        except WorkerGone:
-            worker = None  # a waiting thread starts another one
-        with self._change:
-            self._starting -= 1
-            self._missing = missing
-            if worker and missing:
-                worker.close()
-            elif worker:
-                self._all.add(worker)
-                self._idle.append(worker)
-            self._change.notify_all()
-
-    def close(self) -> None:
-        with self._change:
-            idle, self._idle = self._idle, []
-        for worker in idle:
-            self._all.discard(worker)
-            worker.close()
-
-    def forget(self) -> None:
-        """Start anew in a forked child, which has none of the threads that start the workers."""
-        for worker in self._all:
-            worker.forget()
-        self._reset()
+        except TimeoutError:
+            is_waiting = True
+        if left <= _PATIENCE_S and not _solvers.count:
+            raise NotReady("sympy was still being loaded")
+        if left <= _PATIENCE_S:
+            raise OutOfTime("no algebra worker was free before the deadline")
 
 
-_solvers = _Solvers()
+def _start_soon() -> None:
+    """Start a worker in the background, unless there are enough."""
+    most = (default_count(),)
+    try:
+        threading.Thread(target=_solvers.add_worker, args=most, name="algebra", daemon=True).start()
+    except RuntimeError as fault:  # no thread is to be had, or the interpreter is ending
+        raise Unavailable(f"algebra is not to be had: {fault}") from fault
+
+
+def _ask(tree: list[Any], deadline: float) -> dict[str, Any]:
+    """Send a question to a worker and return its answer. Raises as `_by_worker`."""
+
+    def answer_of(worker: Worker) -> Any:
+        left = max(0.0, deadline - time.monotonic())
+        job = message_of({"tree": tree, "timeout": left})
+        (answer,) = worker.answers(f"{_SOLVER}:answer", [job], left + _ANSWER_S)
+        return answer
+
+    kind, answer_or_error = _by_worker(answer_of, deadline)
+    if kind != "ok":
+        raise Unavailable(f"the algebra worker failed: {answer_or_error}")
+    result: dict[str, Any] = answer_or_error
+    return result
 
 
 def wait_until_ready() -> None:
-    """Load sympy in a worker if none has it: up to a minute. Raises Unavailable."""
-    _solvers.wait_until_ready()
+    """Start a worker that loads sympy, unless one has: up to a minute.
+
+    If it cannot start, this raises nothing; the calls that need it raise the reason.
+    """
+    with suppress(OutOfTime, Unavailable):
+        _by_worker(lambda _: None, time.monotonic() + _START_S)
 
 
 def close() -> None:
     """End the idle workers. The next question starts new ones."""
-    _solvers.close()
-
-
-os.register_at_fork(after_in_child=_solvers.forget)
-atexit.register(close)
+    _solvers.close_idle()

@@ -3,23 +3,16 @@
 import re
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
-from itertools import permutations
 
 from . import normal_form, units
 from .bounds import MAX_MEMBERS, MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
 from .exact import NotPolynomial, Quotients, rational
+from .families import WHOLE_NAMES, renamings, same_points
 from .parse import parse
-from .regions import approximate_value, canonical, pieces, stretches
-from .structures import is_linear
+from .regions import as_region, cases, stretches
 from .text_answers import same_name, same_text
 from .tokens import GREEK
-from .tree import EXPRESSIONS, ONE, REALS, WHOLE, Node, constant, number, show, symbol
-
-# The order in which a pair is put before it is judged: so the verdict cannot depend on its order.
-_KINDS = ["claim", "choice", "named", "antiderivative", "equation", "inequality", "clock"]
-_KINDS += ["quantity", "text", "ratio", "congruence", "piecewise", "region", "interval"]
-_KINDS += ["tuple", "list", "set", "matrix"]
-_RANK = {op: rank for rank, op in enumerate(_KINDS)}
+from .tree import EXPRESSIONS, REALS, Node, constant, number, show, symbol
 
 _DEGREES, _RADIANS = (("angle", 1),), (("radian", 1),)
 
@@ -37,7 +30,7 @@ def difference(first: Node, second: Node, budget: Budget) -> str:
         return difference(values[0], values[1], budget)
     if first.is_expression and second.is_expression:
         return expressions(first, second, budget)
-    if _RANK.get(first.op, 99) > _RANK.get(second.op, 99):
+    if _RANKS.get(first.op, 99) > _RANKS.get(second.op, 99):
         first, second = second, first
     if second.op == "set" and len(second.args) == 1 and first.op != "set":
         return difference(first, second.args[0], budget)
@@ -82,10 +75,10 @@ def _names(first: Node, second: Node) -> list[str]:
     return names
 
 
-def _claim(first: Node, second: Node, budget: Budget) -> str:
-    """Compare claims: equal conditions, or a natural condition on one side only."""
+def _conditional(first: Node, second: Node, budget: Budget) -> str:
+    """Compare answers with conditions: equal ones, or a natural condition on one side only."""
     body, condition = first.args
-    if second.op != "claim":
+    if second.op != "conditional":
         alone = "" if first.value == "natural" else "a condition that one side alone states"
         return alone or difference(body, second, budget)
     other, opposite = second.args
@@ -176,50 +169,14 @@ def _renamed(first: Node, second: Node) -> tuple[Node, Node]:
     return first, Node("named", (value,), first.value) if second.op == "named" else value
 
 
-_CONSTANT = re.compile(
-    r"[Cc](?:_\{?[0-9]\}?)?|[ABDKk]|[ABDKkab]_\{?[0-9]\}?|[xyuvN]_\{?0\}?|alpha|beta"
-)
-
-
 def _up_to_constants(first: Node, second: Node, budget: Budget) -> str:
-    """Compare values of a function; their arbitrary constants may have any names.
-
-    `C_1 e^x + C_2` is `A e^x + B`. A name is one of a constant where all others are variables of
-    functions; in `\\pi/4 + k\\pi` it is that of any whole number.
-    """
+    """Compare values of a function; their arbitrary constants may have any names."""
     reason = difference(first, second, budget)
     first, second = map(normal_form.summed, (first, second))
     if not reason or not (first.is_expression and second.is_expression):
         return reason
-    sides, whole = (first, second), any(side.holds("const", "pi") for side in (first, second))
-    whole = whole and all(side.symbols <= _WHOLE for side in sides)
-    free = [
-        sorted(name for name in side.symbols if whole or _CONSTANT.fullmatch(name))
-        for side in sides
-    ]
-    alone = [sorted(first.symbols - second.symbols), sorted(second.symbols - first.symbols)]
-    if any(names and all(map(_CONSTANT.fullmatch, names)) for names in alone):
-        of_task = {name for name in free[0] if name in free[1]}
-        free = [names + sorted(of_task) for names in alone]  # `a x` beside `c x`
-    rest = [side.symbols.difference(names) for side, names in zip(sides, free, strict=True)]
-    if free[0] and len(rest[0]) == len(rest[1]) == 1 and rest[0] != rest[1]:
-        (name,), (other,) = rest  # `A e^t` is `C e^x`
-        second, rest[1] = second.substituted({other: symbol(name)}), rest[0]
-    of_function = bool(rest[0]) and rest[0] <= normal_form.INTEGRATED | {"n"}
-    both = {name for name in free[0] if name in free[1] and "_" not in name}  # of the task
-    free = [[name for name in names if name not in both] for names in free]
-    if not (whole or of_function) or rest[0] != rest[1] or len(free[0]) != len(free[1]):
-        return reason
-    if len(free[0]) > _MOST_CONSTANTS:
-        return reason
-    for order in permutations(free[0]):
-        names = dict(zip(free[1], map(symbol, order), strict=True))
-        if not difference(first, second.substituted(names), budget):
-            return ""
-    return reason
-
-
-_WHOLE, _MOST_CONSTANTS = frozenset(["k", "n", "m", "l", "j"]), 3
+    same = any(not difference(first, each, budget) for each in renamings(first, second))
+    return "" if same else reason
 
 
 def _kind_of_name(name: str) -> str:
@@ -409,7 +366,7 @@ def _region(first: Node, second: Node, budget: Budget) -> str:
     if single is not None and normal_form.interval(second) is not None:
         return _interval(single, second, budget)
     if second.op == "list" and all(map(normal_form.interval, second.args)):
-        second = canonical(normal_form.union(second.args), budget)  # "increasing on A and B"
+        second = as_region(normal_form.union(second.args), budget)  # "increasing on A and B"
     if second.op != "region":
         return _other_kind(first, second)
     return _unordered(first.args, second.args, budget)
@@ -432,54 +389,10 @@ def _tuple(first: Node, second: Node, budget: Budget) -> str:
 
 
 def _vectors(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> str:
-    """Compare vectors, with parameters of other names as all points that they run through.
-
-    `(1 + t, t)` is `(s, s - 1)`. A whole parameter, `t \\in \\mathbb{Z}`, is free up to a sign and
-    a whole step.
-    """
+    """Compare vectors, with parameters as all points that they run through."""
     reason = _ordered(first, second, budget)
-    sides, entries = (first, second), [*first, *second]
-    if not reason or len(first) != len(second) or not all(e.is_expression for e in entries):
-        return reason
-    names = [sorted(frozenset().union(*(entry.symbols for entry in side))) for side in sides]
-    count = len(names[0])
-    same_count = len(first) > count == len(names[1]) > 0 and set(names[0]).isdisjoint(names[1])
-    linear = all(is_linear(e, own) for own, side in zip(names, sides, strict=True) for e in side)
-    if not same_count or not linear:
-        return reason
-    starts, ways = [], []
-    for own, side in zip(names, sides, strict=True):
-        origin = dict.fromkeys(own, number(0))
-        at = [origin, *({**origin, name: ONE} for name in own)]
-        points = [[rational(e.substituted(there), budget) for e in side] for there in at]
-        exact = [[value for value in point if value is not None] for point in points]
-        if exact != points:
-            return reason
-        starts.append(exact[0])
-        ways.append([[a - b for a, b in zip(p, exact[0], strict=True)] for p in exact[1:]])
-    gap = [a - b for a, b in zip(*starts, strict=True)]
-    if any(name.endswith(WHOLE) for own in names for name in own):
-        steps = {a / b for a, b in zip(gap, ways[0][0], strict=True) if b}
-        turned = ways[1][0] in (ways[0][0], [-value for value in ways[0][0]])
-        along = all(b or not a for a, b in zip(gap, ways[0][0], strict=True))
-        whole = len(steps) == 1 and next(iter(steps)).denominator == 1
-        return "" if count == 1 and turned and along and whole else reason
-    ranks = {_rank(ways[0]), _rank(ways[1]), _rank([*ways[0], *ways[1], gap])}
-    return "" if ranks == {count} else reason
-
-
-def _rank(rows: Sequence[Sequence[Fraction]]) -> int:
-    left, rank = [list(row) for row in rows], 0
-    for column in range(len(left[0])):
-        lead = next((row for row in left if row[column]), None)
-        if lead is not None:
-            left.remove(lead)
-            rank += 1
-            left = [
-                [a - b * row[column] / lead[column] for a, b in zip(row, lead, strict=True)]
-                for row in left
-            ]
-    return rank
+    parallel = len(first) == len(second) and all(e.is_expression for e in (*first, *second))
+    return "" if reason and parallel and same_points(first, second, budget) else reason
 
 
 def _by_names(first: Node, second: Node, budget: Budget) -> str:
@@ -616,7 +529,7 @@ def _date(first: Node, second: Node) -> str:
 def _congruence(first: Node, second: Node, budget: Budget) -> str:
     """Compare classes of numbers: 1 and 3 modulo 4 are 1 modulo 2."""
     named = first.op == "congruence" and first.value and second.is_expression
-    if named and second.holds("const", "pi") and second.symbols <= _WHOLE:
+    if named and second.holds("const", "pi") and second.symbols <= WHOLE_NAMES:
         second = next(iter(normal_form.residues([second], "".join(second.symbols))), second)
     sides = [node.args if node.op == "list" else (node,) for node in (first, second)]
     if not all(map(_is_union, sides)):
@@ -668,7 +581,9 @@ def _fraction(node: Node, budget: Budget) -> Fraction | None:
     somewhere = _somewhere(node, node.symbols)
     value = rational(somewhere, budget)
     if value is None:
-        value = approximate_value(somewhere, budget).limit_denominator(MAX_MEMBERS)
+        from .numeric import real_value  # loads mpmath
+
+        value = real_value(somewhere, budget).limit_denominator(MAX_MEMBERS)
     return None if expressions(node, number(value), budget) else value
 
 
@@ -686,7 +601,7 @@ def _piecewise(first: Node, second: Node, budget: Budget) -> str:
     name = str(first.value)
     if not name:  # cases told in words, such as "n is even"
         return _unordered(first.args, second.args, budget)
-    functions = [pieces(first, budget), pieces(second, budget)]
+    functions = [cases(first, budget), cases(second, budget)]
     for stretch in stretches(functions):
         one, other = (stretch.value(function, name) for function in functions)
         if (one is None) != (other is None):
@@ -698,8 +613,9 @@ def _piecewise(first: Node, second: Node, budget: Budget) -> str:
 
 # fmt: off
 _JUDGES: dict[str, Callable[[Node, Node, Budget], str]] = {
-    "claim": _claim, "choice": _choice, "named": _named, "antiderivative": _antiderivative,
-    "equation": _equation, "inequality": _inequality, "clock": _clock,
+    "conditional": _conditional, "choice": _choice, "named": _named,
+    "antiderivative": _antiderivative, "equation": _equation, "inequality": _inequality,
+    "clock": _clock,
     "quantity": _quantity, "text": _text, "ratio": _ratio, "congruence": _congruence,
     "piecewise": _piecewise, "region": _region, "interval": _interval, "tuple": _tuple,
     "list": _list, "set": _set, "matrix": _matrix,
@@ -707,3 +623,5 @@ _JUDGES: dict[str, Callable[[Node, Node, Budget], str]] = {
     "row": lambda first, second, budget: _ordered(first.args, second.args, budget),
 }
 # fmt: on
+# The order in which a pair is put before it is judged: so the verdict cannot depend on its order.
+_RANKS = {op: rank for rank, op in enumerate(_JUDGES)}

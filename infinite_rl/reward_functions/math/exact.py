@@ -161,11 +161,11 @@ class Quotients:
         return self.times(top, other_bottom) == self.times(other_top, bottom)
 
     def same_zeros(self, first: Node, second: Node) -> bool:
-        """Whether two rational functions are zero in the same places, as far as it is plain.
+        """Whether the polynomials show that two rational functions are zero in the same places.
 
-        One is a constant, not zero, times the other; or their numerators are, and neither is zero
-        where its denominator, a single product, is: `y - 2/x` and `xy - 2`. Raises NotPolynomial or
-        Undefined.
+        False shows nothing. One is a constant, not zero, times the other; or their numerators are,
+        and neither is zero where its denominator, a single product, is: `y - 2/x` and `xy - 2`.
+        Raises NotPolynomial or Undefined.
         """
         top, bottom = self.expand(first)
         other_top, other_bottom = self.expand(second)

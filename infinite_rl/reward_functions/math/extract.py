@@ -7,7 +7,6 @@ scans are linear, and nothing is guessed: a text without any of these is itself 
 
 import re
 from collections.abc import Callable, Iterable
-from fractions import Fraction
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -15,9 +14,9 @@ from ...layout import ANSWER_TAG, MAX_COMPLETION
 from ...parsing.markup import TagMatch, format_of, split_thinking, tag_matches
 from ...parsing.word_tables import WordTables
 from .bounds import Unparsed
-from .sentences import is_spoken, last_claim
+from .boxes import BOXES, FAR, find_box, name_before, plain_number
+from .sentences import is_spoken, last_answer, sentence_answer
 from .statements import (
-    LINE,
     NEXT_QUESTION,
     Tokens,
     fault_after,
@@ -32,32 +31,7 @@ from .units import is_unit
 
 Convention = Literal["tag", "math", "gsm8k", "last_number"]
 Source = Literal["tag", "hash", "box", "phrase", "last_number"]
-MAX_MENTIONS = 2_000  # of the tag's name, in tags or not
 _TABLES = WordTables(__file__)
-_BARE_ANSWER = 1_000  # characters that a text without any mark may have
-_MATHEMATICS = re.compile(r"[0-9$]")
-_HINT = _TABLES.pattern("hint")
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
-BOXES = ("\\boxed", "\\fbox", "\\framebox")
-_UNBRACED = _TABLES.pattern("unbraced")
-_FARTHEST = 8_000  # characters between the openings of two boxes, one in the other
-_OR_ELSE = _TABLES.pattern("or else")
-_FAR = 200  # characters that are read before and behind a box
-_LONGEST_NAME = 20  # characters that are looked at before a box
-_MOST_BOXES = 20  # that are read as one list
-_WIDEST_JOINT = 120  # characters between two of them
-_MARKERS = [marker.replace("\\n", "\n") for marker in _TABLES.rows("markers")]
-_TAKEN_BACK, _ENDING = _TABLES.pattern("taken back"), _TABLES.pattern("ending")
-_NUMBER = re.compile(r"[-+\u2212]?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)")
-_DOUBTFUL, _DISOWNED = production("doubtful clause"), production("disowned")
-_CLAUSE = re.compile(r"[.,;:!?](?=\s|$)|\n")
-_PLAIN_NUMBER = _TABLES.pattern("plain number")
-_LONGEST = 40  # characters of a number that is compared
-_BARE = re.compile(r"(?:^|(?<=\n))(?:final )?answer\s+(?=\$|\\[\[(])", re.IGNORECASE)
-_HASH, _LAST_LINE = _TABLES.pattern("hash"), _TABLES.pattern("last line")
-# GSM8K's own solutions write out what they compute: "9 * 2 = <<9*2=18>>18".
-CALCULATION = re.compile(r"<<[^<>\n]{0,200}>>")
-_MAX_QUESTIONS = 100
 
 
 class Candidate(NamedTuple):
@@ -70,15 +44,26 @@ class Candidate(NamedTuple):
     format_score: float = 1.0
 
     @property
-    def with_unit(self) -> str:
-        """The content with the "%" or "thousand" behind it."""
-        return f"{self.content} {unit_after(self.after)}".strip()
+    def stated(self) -> str:
+        """The content with the unit behind a tag or a box, and without the "!" of a sentence."""
+        if self.source == "phrase":
+            return self.content.rstrip("!")  # "The answer is 18!"
+        if self.source in ("tag", "box"):
+            return f"{self.content} {unit_after(self.after)}".strip()
+        return self.content
 
     def fault(self, answer: str) -> str:
         """Why the text around it does not state the answer; "" if it does."""
         if self.source == "box":
             return fault_around(self.before, self.after, answer)
         return fault_before(self.before) or fault_after(self.after, answer)
+
+
+_HINT = _TABLES.pattern("hint")
+_BARE_NUMBER = re.compile(r"(\\boxed\{)?(-?[0-9][0-9.,/]*)(?(1)\})")
+_BARE_ANSWER = 1_000  # characters that a text without any mark may have
+_CLAIM = _TABLES.pattern("claim")
+_MATHEMATICS = re.compile(r"[0-9$]")
 
 
 def answer_text(
@@ -96,14 +81,20 @@ def answer_text(
     answer.
     """
     if convention == "tag":
-        if len(text) < _BARE_ANSWER and not (_HINT.search(text.lower()) or is_spoken(text)):
-            return text  # a bare answer, the commonest
+        bare = _BARE_NUMBER.fullmatch(text)
+        if bare:
+            return bare[2]  # the commonest: no word, mark or sign stands beside it
+        hinted = len(text) >= _BARE_ANSWER or "box" in text or _HINT.search(text.lower())
+        if not hinted and not is_spoken(text):
+            return text
         visible = visible_text(text)
         tags = _tags(visible, ANSWER_TAG)
         content = tags[-1].content if tags else visible
         stated = _stated_box(content) or after_marker(content)
+        if stated and _CLAIM.match(stated) and _MATHEMATICS.search(stated):
+            stated = sentence_answer(f"{stated}.", question) or stated
         if stated is None and is_spoken(content):
-            stated = last_claim(content, question)
+            stated = last_answer(content, question)
             if stated is None and not reference and _MATHEMATICS.search(content):
                 raise Unparsed("the last sentence states no answer")
         return content if stated is None else stated
@@ -116,6 +107,10 @@ def answer_text(
     if convention == "gsm8k" and "####" in visible:
         return visible.rpartition("####")[2].strip().split("\n", 1)[0]
     return text if reference else last_number(visible)
+
+
+# GSM8K's own solutions write out what they compute: "9 * 2 = <<9*2=18>>18".
+CALCULATION = re.compile(r"<<[^<>\n]{0,200}>>")
 
 
 def candidates(text: str, sources: Iterable[Source], tag: str) -> list[Candidate]:
@@ -134,6 +129,8 @@ def candidates(text: str, sources: Iterable[Source], tag: str) -> list[Candidate
 
 
 # -- tags, `####` and numbers ----------------------------------------------------------------------
+
+MAX_MENTIONS = 2_000  # of the tag's name, in tags or not
 
 
 def answer_tags(text: str, tag: str = ANSWER_TAG) -> list[TagMatch]:
@@ -175,6 +172,9 @@ def _in_tags(text: str, tag: str) -> list[Candidate]:
     return [Candidate("tag", content, before, after, form) for content in contents]
 
 
+_HASH, _LAST_LINE = _TABLES.pattern("hash"), _TABLES.pattern("last line")
+
+
 def _after_hashes(text: str) -> list[Candidate]:
     first = _HASH.search(text) or _LAST_LINE.search(text)
     if first is None:
@@ -191,6 +191,9 @@ def hashed(text: str) -> list[str]:
     return [each[1].strip() for each in _HASH.finditer(text)]
 
 
+_NUMBER = re.compile(r"[-+\u2212]?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)")
+
+
 def last_number(text: str) -> str:
     """The last numeral of a text, with its sign: what lenient graders of GSM8K look at."""
     numbers = _NUMBER.findall(text)
@@ -199,63 +202,9 @@ def last_number(text: str) -> str:
     return str(numbers[-1])
 
 
-def plain_number(text: str) -> Fraction | None:
-    """The value of a plain number, such as `\\frac{1}{2}` and `x = 0.5`; None for another text."""
-    number = _PLAIN_NUMBER.fullmatch(text.replace(",", "")) if len(text) <= _LONGEST else None
-    if number is None:
-        return None
-    over, under = number[2] or number[4], number[3] or number[5] or "1"
-    return Fraction(f"{number[1]}{over}") / int(under) if int(under) else None
-
-
-def _same_number(one: str, other: str) -> bool:
-    return plain_number(one) is not None and plain_number(one) == plain_number(other)
-
-
 # -- boxes -----------------------------------------------------------------------------------------
 
-
-class Box(NamedTuple):
-    """The content of a box or of a list of boxes, with its start and end in the text."""
-
-    content: str
-    text: str
-    start: int
-    end: int
-
-
-def last_box(text: str) -> str | None:
-    """The content of the last `\\boxed{...}` or `\\fbox{...}`, None if there is none.
-
-    Boxes that are joined (see `joint`) are one list: `\\boxed{3}` or `\\boxed{4}` is a hedge.
-    So are boxes that each have a name, which stays with them.
-    """
-    box = find_box(text)
-    return None if box is None else box.content
-
-
-def find_box(text: str) -> Box | None:
-    """The last box as `last_box` reads it, with its position."""
-    if "box " in text or "boxed " in text:
-        text = _UNBRACED.sub(r"\1{\2}", text)
-    start, opening = _box(text, len(text))
-    if start < 0:
-        return None
-    alone = text.count("box") == 1
-    end = closing_brace(text, opening)
-    if not alone:
-        start, opening, end = _outermost(text, start, opening, end)
-    answer = _content(text, opening, end)
-    if text.endswith(("-", "\N{MINUS SIGN}"), 0, start) and not text.endswith("--", 0, start):
-        raise Unparsed("a sign in front of the box")
-    if _RAISED.match(text, end + 1):
-        raise Unparsed("a power after the box")
-    begin, answer = (start, answer) if alone else _with_joined(text, start, answer)
-    return Box(answer, text, begin, end + 1)
-
-
-_UNIT_BEHIND = _TABLES.pattern("unit behind")
-_RAISED = _TABLES.pattern("raised")
+_OR_ELSE, _UNIT_BEHIND = _TABLES.pattern("or else"), _TABLES.pattern("unit behind")
 
 
 def _stated_box(text: str) -> str | None:
@@ -266,26 +215,26 @@ def _stated_box(text: str) -> str | None:
     box = find_box(text)
     if box is None:
         return None
-    answer, behind = box.content, box.text[box.end : box.end + _FAR]
-    other = _OR_ELSE.match(behind) if "or" in behind else None
+    before, behind = box.text[max(0, box.start - FAR) : box.start], box.text[box.end :][:FAR]
+    answer, other = box.content, _OR_ELSE.match(behind) if "or" in behind else None
     if other:
         answer = answer if other["near"] else f"{answer} or {other['number']}"
         behind = behind[other.end() :]
-    fault = fault_around(box.text[max(0, box.start - _FAR) : box.start], behind, answer)
-    stated = _stated_otherwise(behind, answer)
+    fault, stated = fault_around(before, behind, answer), _stated_otherwise(behind, answer)
     if stated and not fault and "final answer" in behind.lower() and box.text.count(BOXES[0]) > 1:
         return stated  # the boxes are steps
     if fault or stated:
         raise Unparsed(fault or "another answer behind the box")
-    head = _name_before(box.text, box.start) if "=" not in answer else ""
+    head = name_before(box.text, box.start) if "(" in before and "=" not in answer else ""
     if head[1:2] == "(" and answer == box.content:  # of a function: its bound name is free
         answer = head + answer
-    unit = unit_after(behind) if behind else ""
+    if not behind.strip("$.*)]}\\ \n"):
+        return answer  # most often
+    unit, named = unit_after(behind), _UNIT_BEHIND.match(behind)
     if unit[-1:].isalpha() and "cent" not in unit.lower():
         return f"{answer} {unit}"
-    named = _UNIT_BEHIND.match(behind) if plain_number(answer) is not None else None
     fits = named and named[1] != "percent" and (is_unit(named[1]) or "base" in named[1])
-    return f"{answer} {named[1]}" if named and fits else answer
+    return f"{answer} {named[1]}" if named and fits and plain_number(answer) is not None else answer
 
 
 def _stated_otherwise(behind: str, answer: str) -> str:
@@ -307,180 +256,14 @@ def _boxes(text: str) -> list[Candidate]:
     return [Candidate("box", box.content, box.text[: box.start], box.text[box.end :])]
 
 
-def _with_joined(text: str, start: int, last: str) -> tuple[int, str]:
-    """Where the list begins that the last box, which begins at `start`, ends, and its content."""
-    answer, parts = last, [last]
-    for _ in range(_MOST_BOXES):
-        stop = start
-        try:
-            start, opening = _box(text, stop)
-            end = closing_brace(text, opening) if start >= 0 else stop
-            near = start >= 0 and stop - end <= _WIDEST_JOINT
-            content = _content(text, opening, end) if near else ""
-        except Unparsed:
-            return stop, answer  # only the last box must be whole
-        joined = joint(text[end + 1 : stop]) or _titled(text, start, end, stop) if near else None
-        if joined is None:
-            labelled = len(parts) > 1 and not any(map(_LETTER_END.search, parts))
-            labels = zip("abcdefghijklmnopqrstuvwxyz", parts[::-1], strict=False)
-            return stop, " ".join(f"({n}) {part}" for n, part in labels) if labelled else answer
-        parts = [*parts, content] if parts and joined.lettered else []
-        if joined.repeats and (content == last or _same_number(content, last)):
-            continue
-        if not joined.sign:
-            raise Unparsed("several boxes in a row")
-        name = joined.first or _name_before(text, start)
-        if joined.name and not name and not joined.part and joined.sign in (",", ";"):
-            return stop, answer  # "We get \\boxed{3}, x = \\boxed{4}": another statement
-        if name and joined.name:
-            answer = answer if answer.startswith(joined.name) else joined.name + answer
-            content = name + content
-        elif content == last and not joined.part:
-            continue
-        answer = f"{content} {joined.sign} {answer}"
-    raise Unparsed(f"more than {_MOST_BOXES} boxes in a row")
-
-
-def _box(text: str, stop: int) -> tuple[int, int]:
-    """Where the last box before `stop` begins, and where its brace opens; -1 without one."""
-    start, opening = -1, 0
-    for name in BOXES:
-        index = text.rfind(name, 0, stop)
-        if index > start:
-            start, opening = index, index + len(name)
-    while start >= 0 and opening < len(text) and text[opening] in " \t\n":
-        opening += 1
-    if start >= 0 and text[opening : opening + 1] != "{":
-        raise Unparsed("a box without braces")
-    return start, opening
-
-
-def _outermost(text: str, start: int, opening: int, end: int) -> tuple[int, int, int]:
-    """The start, the brace and the end of the box around this one, or of this one itself."""
-    index, outer = start, (start, opening, end)
-    for _ in range(_MOST_BOXES):
-        try:
-            index, opening = _box(text, index)
-            if index < 0 or outer[0] - index > _FARTHEST:
-                return outer
-            end = closing_brace(text, opening)
-        except Unparsed:
-            return outer  # one without an end holds nothing
-        if end > outer[2]:
-            outer = (index, opening, end)
-    return outer
-
-
-def _content(text: str, opening: int, end: int) -> str:
-    content = text[opening + 1 : end].strip()
-    inner = next((name for name in BOXES if content.startswith(f"{name}{{")), None)
-    if inner and closing_brace(content, len(inner)) == len(content) - 1:
-        return _content(content, len(inner), len(content) - 1)
-    if not content:
-        raise Unparsed("an empty box")
-    return content
-
-
-def closing_brace(text: str, opening: int) -> int:
-    """The index of the brace that closes the one at `opening`; escaped braces do not count."""
-    depth = 0
-    for mark in _BRACE.finditer(text, opening):
-        if mark[0] == "{":
-            depth += 1
-        elif mark[0] == "}":
-            depth -= 1
-            if not depth:
-                return mark.start()
-    raise Unparsed("a box that is not closed")
-
-
-class Joint(NamedTuple):
-    """Of two boxes: the sign between them in a list, and the names of both, `x = ` or "".
-
-    The sign is "" if nothing separates them. The second is a separate answer, even if equal, if it
-    is of another `part`, which is `lettered` in "(b)". It may repeat the first if no word or mark
-    joins them.
-    """
-
-    sign: str
-    name: str
-    part: bool
-    repeats: bool
-    lettered: bool = False
-    first: str = ""
-
-
-_JOINT, _NAME, _NAMED = production("joint"), production("name"), production("named")
-_LABEL, _JOINING, _SEPARATOR = map(production, ("label", "joining", "separator"))
-_OR, _LETTERED = production("or word"), production("lettered")
-_LETTER_END = re.compile(r"(?<![A-Za-z(])(?:[a-h]|i{1,3}|iv|v)\)")
-
-
-def joint(between: str) -> Joint | None:
-    """What joins two boxes with this text between them; None if it begins a new statement."""
-    texts, kinds = Tokens.of(between)
-    depth = 0
-    for token in texts:
-        depth += (token == "{") - (token == "}")
-        if depth < 0:
-            return None  # a brace of what the first box stands in
-    if _JOINT.fullmatch(kinds) is None:
-        return None
-    mark = next((token for token in reversed(texts) if token in (",", ";")), "")
-    name, label = _NAME.search(kinds), _LABEL.search(kinds)
-    word = "or" if _OR.search(kinds) else "and" if _JOINING.search(kinds) else ""
-    separated = "," if label or _SEPARATOR.search(kinds) else ""
-    named = _spelled(texts[name.start() : name.end()]) if name else ""
-    sign = mark + word or separated
-    lettered = label is not None and _LETTERED.search(kinds[slice(*label.span())]) is not None
-    return Joint(sign, named, label is not None, not (mark or word or label), lettered)
-
-
-def _titled(text: str, start: int, end: int, stop: int) -> Joint | None:
-    """What joins two boxes that each have a title, or the label of the next part, before them."""
-    texts, kinds = Tokens.of(text[max(0, start - _FAR) : start])
-    between = Tokens.of(text[end + 1 : stop])
-    line = kinds.rpartition(LINE)[2]
-    second, first = _TITLES.fullmatch(between.kinds), _TITLED.search(line)
-    part = _PARTED.fullmatch(between.kinds)
-    label = between.texts[part.start(1)].lower() if part else ""
-    last = _LABELS[_LABELS.index(label) - 1] if label in _LABELS[1:] else ""
-    before = re.compile(rf"(?:^|[\s*(]){last}\)").search(text[max(0, start - _FAR) : start])
-    lettered = bool(last and before)
-    counted = _COUNTED.fullmatch(between.kinds)
-    if second and first:
-        names = (
-            _title(between.texts[slice(*second.span(1))]),
-            _title(texts[len(kinds) - len(line) :][slice(*first.span(1))]),
-        )
-        name, other = names if all(names) else ("", "")
-        return Joint(",", name, True, False, lettered, other)
-    return Joint(",", "", True, False, lettered) if lettered or counted else None
-
-
-def _title(texts: list[str]) -> str:
-    """The name `minimum = ` of a title of one word, "The minimum is" or "Minimum:"; else ""."""
-    words = [each for each in texts if each.isalpha() and each not in ("The", "the", "is")]
-    return f"{words[0].lower()} = " if len(words) == 1 else ""
-
-
-_TITLES, _TITLED, _PARTED, _COUNTED = map(production, ("titles", "titled", "parted", "counted"))
-_LABELS = ["a", "b", "c", "d", "e", "f", "", "i", "ii", "iii", "iv"]
-
-
-def _name_before(text: str, start: int) -> str:
-    """The name `x = ` that ends right before a box, "" without one."""
-    texts, kinds = Tokens.of(text[max(0, start - _LONGEST_NAME) : start])
-    name = _NAMED.search(kinds)
-    return _spelled(texts[name.start(1) : name.end(1)]) if name else ""
-
-
-def _spelled(texts: list[str]) -> str:
-    """`x &=` and `x=` as `x = `."""
-    return "".join(texts).rstrip("= \t\n&$") + " = "
-
-
 # -- markers ---------------------------------------------------------------------------------------
+
+_MARKERS = [marker.replace("\\n", "\n") for marker in _TABLES.rows("markers")]
+_STEMS = ("ans", "####", "option is", "choice is")  # of which each marker has one
+_BARE = re.compile(r"(?:^|(?<=\n))(?:final )?answer\s+(?=\$|\\[\[(])", re.IGNORECASE)
+_TAKEN_BACK, _ENDING = _TABLES.pattern("taken back"), _TABLES.pattern("ending")
+_DOUBTFUL, _DISOWNED = production("doubtful clause"), production("disowned")
+_CLAUSE = re.compile(r"[.,;:!?](?=\s|$)|\n")
 
 
 def after_marker(text: str) -> str | None:
@@ -490,21 +273,21 @@ def after_marker(text: str) -> str | None:
     Raises Unparsed if its own clause denies it: "I do not think that the answer is 4".
     """
     lowered = text.lower()
-    if len(lowered) != len(text):  # some capital letters lower to two characters
-        return None
+    if len(lowered) != len(text) or not any(stem in lowered for stem in _STEMS):
+        return None  # some capital letters lower to two characters
     index, length = max((lowered.rfind(marker), len(marker)) for marker in _MARKERS)
     bare = _BARE.search(text) if index < 0 else None
     if bare:  # "Answer $9$"
         index, length = bare.span()[0], len(bare[0])
     if index < 0:
         return None
-    if fault_before(text[max(0, index - _FAR) : index]):
+    if fault_before(text[max(0, index - FAR) : index]):
         raise Unparsed("an answer that is denied or left open")
     clause = _CLAUSE.split(text[max(0, index - 200) : index])[-1]
     if _DOUBTFUL.search(Tokens.of(clause).seen().kinds):
         raise Unparsed("an answer that is denied or left open")
     rest = text[index + length :].lstrip(" \t:*\n}")
-    if _DISOWNED.match(Tokens.of(rest[:_FAR]).seen().kinds):
+    if _DISOWNED.match(Tokens.of(rest[:FAR]).seen().kinds):
         raise Unparsed("an answer that is called wrong")
     taken_back = list(_TAKEN_BACK.finditer(rest))
     rest = rest[taken_back[-1].end() :] if taken_back else rest
@@ -521,7 +304,11 @@ def _statement(rest: str) -> str:
             return rest[: rest.index(closer, 2) + 2]
     line = rest.split("\n", 1)[0]
     statement = _ENDING.split(line, maxsplit=1)[0].strip(" \t*")
-    return statement[:-1].rstrip("*") if statement.endswith("**.") else statement
+    statement = statement[:-1].rstrip("*") if statement.endswith("**.") else statement
+    return f"{statement}**" if statement.count("**") == 1 else statement  # "2 * 3 = **6**"
+
+
+_MAX_QUESTIONS = 100
 
 
 def _phrases(text: str) -> list[Candidate]:

@@ -3,25 +3,27 @@
 The forms are listed in `tree`.
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product, repeat
 
 from . import units
 from .bounds import MAX_CHARACTERS, MAX_SIGNS, Budget, OverBudget, Unparsed
+from .notations import spelled_out
 from .numbers import numeral, sum_of_quantities
 from .parse import parse
 from .structures import is_linear
 from .text_answers import (
     Remark,
-    choice,
+    lettered_choice,
     may_be_text_answer,
     phrase,
     plain_text,
     without_commands,
     without_quantifiers,
 )
-from .tokens import CONSTANTS, DENIALS, FUNCTIONS, GREEK, ascii_text, spelled_out
+from .tokens import CONSTANTS, DENIALS, FUNCTIONS, GREEK, ascii_text
 from .tree import INFINITY, MINUS_INFINITY, ONE, REALS, WHOLE, Node, number, show, symbol
 
 _WRAPPERS = [("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)")]
@@ -60,7 +62,7 @@ _C = re.compile("C(?:_[0-9])?|c|K")  # of integration
 _NEARLY = re.compile("appro|≈|about|roughly")
 _ROUNDED = re.compile(
     r"(?:\bor\s)?(?:\\approx|≈|approximately|about|roughly)\s*[-+]?[0-9][0-9,]*\.[0-9]+"
-    r"\s*(?:\\?%|\\?[a-z]{1,12}|(?:\\[ ,]|\s)*\\text\{[^{}]{1,20}\})?\)?$"
+    r"\s*(?:\\?%|\\?[a-z]{1,12}[²³]?|(?:\\[ ,]|\s)*\\text\{[^{}]{1,20}\})?\)?$"
 )
 _ASIDE = re.compile(
     r"([A-Za-z]{3,}(?: [A-Za-z]+)*) \([0-9][0-9., ]*[a-z/]{0,4}\)"
@@ -87,11 +89,11 @@ def read(text: str, budget: Budget) -> Node:
         text, remarks, around = without_quantifiers(cleaned)
         if remarks:
             conditions = (_condition(remark) for remark in remarks)
-            return Node("claim", (_written(text), *conditions), "" if around else "inside")
-    return _written(cleaned)
+            return Node("conditional", (_formula(text), *conditions), "" if around else "inside")
+    return _formula(cleaned)
 
 
-def _written(cleaned: str) -> Node:
+def _formula(cleaned: str) -> Node:
     """What is more a formula than language."""
     spelled = spelled_out(cleaned)
     try:
@@ -101,7 +103,7 @@ def _written(cleaned: str) -> Node:
             return Node("text", (), plain_text(cleaned))
         if _SHORT_UNIT.search(spelled) is None:
             raise
-        return normal(parse(spelled, units=False))  # "2 g h" under a root is no amount
+        return normal(parse(spelled, short_units=False))  # "2 g h" under a root is no amount
 
 
 def _condition(remark: Remark) -> Node:
@@ -137,16 +139,16 @@ def _text_answer(text: str) -> Node | None:
 
 
 def _choice(plain: str) -> Node | None:
-    parts = choice(plain)
+    parts = lettered_choice(plain)
     if parts is None:
         return None
     letter, rest = parts
     if not rest:
         return Node("choice", (), letter)
-    if choice(rest) is not None or _ANOTHER_CHOICE.search(rest):
+    if lettered_choice(rest) is not None or _ANOTHER_CHOICE.search(rest):
         raise Unparsed("two choices")
     try:
-        return Node("choice", (read(rest, Budget(1.0)),), letter)
+        return Node("choice", (read(rest, Budget(math.inf)),), letter)
     except (Unparsed, OverBudget):
         return Node("choice", (Node("text", (), plain_text(rest)),), letter)
 
@@ -294,8 +296,6 @@ def _expression(node: Node) -> Node:
         return Node("list", tuple(map(_expression, _each_sign(node))), ",")
     if node.op == "quantity":
         return _quantity(node)
-    if node.op == "neg" and node.args[0].op == "deg":
-        return Node("quantity", (-node.args[0].args[0],), unit=_DEGREE)
     if node.op == "deg":
         return Node("quantity", node.args, unit=_DEGREE)
     return _without_constant(node) if node.op == "add" else node
@@ -587,6 +587,10 @@ def interval(node: Node) -> Node | None:
 
 
 def union(parts: tuple[Node, ...]) -> Node:
+    """`(0, 1) \\cup \\{2\\}` as one region, of intervals in their order.
+
+    Raises Unparsed for a part that is no set of numbers, and for conditions on several variables.
+    """
     intervals: list[Node] = []
     for part in parts:
         span = interval(part)

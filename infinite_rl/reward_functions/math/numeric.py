@@ -25,8 +25,9 @@ DIGITS = (75, 150, 320)  # precision of the first try, and of later ones where d
 AGREEMENT = 50  # digits in which two values must agree, relative to the larger
 _NEEDED_BITS = 180  # that must survive a cancellation
 # How far a part can hide behind another: `pi + 10^(-60)` is not `pi`, nor are 60 digits of it.
-# Four times the digits that the numerals have, and that lie between the terms of a sum, must agree:
-# four, because the first terms of a series (`cos x + x^2/2`) can hide the next ones.
+# At x = 10^-3 the terms of `cos x + x^2/2` lie 6 digits apart, and it differs from 1 in the 14th:
+# more than twice the gap, and the next term of a series needs three times. So four times the digits
+# that the numerals have, and that lie between the terms of a sum, must agree.
 _BASE_DIGITS, _HIDING = 20, 4
 _MOST_DIGITS = 1600
 _NEARLY_BITS = 170
@@ -131,8 +132,14 @@ def agree(first: Node, second: Node, names: list[str], real: bool, budget: Budge
     return "" if same else "values at a sample point"
 
 
-def approximate_value(node: Node, budget: Budget) -> Fraction:
-    """The real value of a constant, to 50 digits. Raises Undefined or OverBudget."""
+def real_value(node: Node, budget: Budget) -> Fraction:
+    """The real value of a constant: exact if it is rational, else to 50 digits.
+
+    Raises Undefined or OverBudget.
+    """
+    exact = rational(node, budget)
+    if exact is not None:
+        return exact
     negative, mantissa, exponent, size = _value(node, {}, True, budget).value._mpf_
     if abs(exponent + size) > MAX_EXACT_BITS:
         raise OverBudget("a bound of too many digits")

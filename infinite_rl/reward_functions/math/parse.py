@@ -31,14 +31,14 @@ _DERIVATIVE_HEAD = re.compile(
 )
 
 
-def parse(text: str, *, units: bool = True) -> Node:
+def parse(text: str, *, short_units: bool = True) -> Node:
     """The tree of one answer. Raises Unparsed or OverBudget, nothing else, whatever the text.
 
-    Without `units` the letters of the short ones are variables: `mg` is m times g.
+    Without `short_units` their letters are variables: `mg` is m times g.
     """
     head = _DERIVATIVE_HEAD.match(text)
     tokens = tokenize(text[head.end() :] if head else text)
-    node = Parser(tokens if units else numbers.units_as_variables(tokens)).whole()
+    node = Parser(tokens if short_units else numbers.units_as_variables(tokens)).whole()
     return Node("rel", (symbol(f"{head[1]}'({head[2]})"), node), "=") if head else node
 
 
@@ -386,7 +386,7 @@ class Parser(Cursor):
         if token.kind in ("name", "greek"):
             return (
                 self.point(token)
-                or structures.choices(self, token.text)
+                or structures.binomial(self, token.text)
                 or symbol(token.text + numbers.subscript(self) + self.primes())
             )
         if token.kind == "vector":
@@ -418,8 +418,6 @@ class Parser(Cursor):
     def point(self, name: Token) -> Node | None:
         """The point of `A(1, 2)`, where that is the whole answer."""
         if not name.text.isupper() or self.position > 1 or not self.at("("):
-            return None
-        if self.tokens[-2][:2] != ("op", ")"):
             return None
         start = self.position
         node = self.atom()
@@ -496,9 +494,9 @@ class Parser(Cursor):
             return Node("set")
         if structures.at_builder(self):
             return structures.builder(self, closer)
-        classes = structures.classes(self, closer)
-        if classes is not None:
-            return classes
+        residues = structures.residue_classes(self, closer)
+        if residues is not None:
+            return residues
         items, _ = self.items()
         self.expect(closer)
         if opener == "{" and len(items) == 1:

@@ -36,7 +36,7 @@ class Span(NamedTuple):
         return above and (point < self.high or (point == self.high and self.has_high))
 
 
-def canonical(node: Node, budget: Budget) -> Node:
+def as_region(node: Node, budget: Budget) -> Node:
     """One region with sorted, disjoint intervals, or a set if it has only single points.
 
     A node whose bounds hold other variables is returned unchanged.
@@ -128,14 +128,11 @@ def position(end: Node, budget: Budget) -> Any:
         value = rational(end, budget)
     except Undefined:
         raise NoNumbers from None
-    return approximate_value(end, budget) if value is None else value
+    if value is None:
+        from .numeric import real_value  # loads mpmath
 
-
-def approximate_value(constant: Node, budget: Budget) -> Fraction:
-    """The real value of a constant, to 50 digits. Raises Undefined or OverBudget."""
-    from . import numeric  # loads mpmath
-
-    return numeric.approximate_value(constant, budget)
+        return real_value(end, budget)
+    return value
 
 
 def merged(spans: Sequence[Span]) -> list[Span]:
@@ -240,26 +237,26 @@ def _solutions(equation: Node, name: str, budget: Budget) -> Node:
     return Node("set", (number(middle) - distance, Node("add", (number(middle), distance))))
 
 
-class Piece(NamedTuple):
+class Case(NamedTuple):
     """One case: where it holds, and the value there."""
 
     span: Span
     value: Node
 
 
-def pieces(node: Node, budget: Budget) -> list[Piece]:
+def cases(node: Node, budget: Budget) -> list[Case]:
     """The cases in order, each with its intervals; an expression is one case everywhere."""
     if node.op != "piecewise":
-        return [Piece(EVERYTHING, node)]
-    result: list[Piece] = []
+        return [Case(EVERYTHING, node)]
+    result: list[Case] = []
     for row in node.args:
         value, condition = row.args
         for span in _condition(condition, result, budget):
-            result.append(Piece(span, value))
+            result.append(Case(span, value))
     return result
 
 
-def _condition(node: Node, before: Sequence[Piece], budget: Budget) -> list[Span]:
+def _condition(node: Node, before: Sequence[Case], budget: Budget) -> list[Span]:
     try:
         if node.op == "region":
             return [span_of(part, budget) for part in node.args]
@@ -270,17 +267,21 @@ def _condition(node: Node, before: Sequence[Piece], budget: Budget) -> list[Span
         raise Unparsed("a case with bounds that are no numbers") from None
     if node.op != "text" or node.value != "otherwise":
         raise Unparsed("a case with a condition that is no bound")
-    return outside([piece.span for piece in before])
+    return outside([case.span for case in before])
 
 
 class Stretch(NamedTuple):
-    """A point or an open interval that lies wholly in one case or in none of a function."""
+    """A point or an open interval that lies wholly in one case or in none of a function.
+
+    `point` is the point, or of an interval an expression in t whose values, for every t but 0, are
+    the interval: `1 + t^2` of the numbers above 1 (see `_inside`).
+    """
 
     low: Any
     high: Any
-    point: Node  # the point, or the interval as the image of all real numbers but zero
+    point: Node
 
-    def value(self, function: Sequence[Piece], name: str) -> Node | None:
+    def value(self, function: Sequence[Case], name: str) -> Node | None:
         """What the function of the variable `name` is here; None if it has no case."""
         for span, value in function:
             inside = span.low <= self.low and self.high <= span.high
@@ -292,7 +293,7 @@ class Stretch(NamedTuple):
         return None
 
 
-def stretches(functions: Sequence[Sequence[Piece]]) -> list[Stretch]:
+def stretches(functions: Sequence[Sequence[Case]]) -> list[Stretch]:
     """The line cut at every edge of every case."""
     edges: dict[Any, Node] = {}
     for function in functions:

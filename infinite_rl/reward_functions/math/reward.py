@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InfiniteRLError
 from ...layout import ANSWER_TAG
 from ...parsing.markup import TagMatch, format_of
 from ...types import RewardFunctionScore, Sample
-from ..reward_function import Expected, RewardFunction, by_predicate, unscored
+from ..reward_function import AnswerRewardFunction, BadReference, Expected, NoAnswer, unscored
 from .bounds import Unparsed
-from .extract import BOXES, Convention, answer_tags, answer_text, plain_number
+from .boxes import BOXES, plain_number
+from .extract import Convention, answer_tags, answer_text
 from .verify import Decimals, Verdict, verify
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ _MOST_TAGS = 10  # a completion with more is a list of guesses
 _ENVELOPE_KEYS = ("answer", "result", "solution", "value")
 
 
-class MathRewardFunction(RewardFunction):
+class MathRewardFunction(AnswerRewardFunction):
     """Judges a mathematical answer by its meaning. Safe to call from many threads at once.
 
     Format: 1.0 for exactly one well-formed answer tag, 0.4 for several or for a damaged one, 0.0
@@ -54,12 +56,14 @@ class MathRewardFunction(RewardFunction):
     The row's prompt is the `question` of `verify`.
     """
 
-    version = "8"
+    name = "math"
+    version = "11"
     options = frozenset({"judge"})
+    reads_prompt = True
 
     def __init__(
         self,
-        task_name: str = "math",
+        task_name: str = "",
         timeout: float = 5,
         *,
         shaping: Shaping | None = None,
@@ -68,7 +72,7 @@ class MathRewardFunction(RewardFunction):
         judge: JudgeModel | None = None,
     ) -> None:
         super().__init__(task_name, timeout, shaping=shaping)
-        self.extract = extract
+        self.convention = extract
         self.decimals = decimals
         self.judge: Judge | None = None
         if judge is not None:
@@ -106,48 +110,31 @@ class MathRewardFunction(RewardFunction):
         answer, result, solution or value), a number, such an object as a mapping, or a callable
         that is given the extracted content and returns True, False or a share in [0, 1].
         """
-        text = model_output if isinstance(model_output, str) else ""
-        if self.extract == "tag":
-            score = self._by_tag(text, expected_output, answer_tag, question)
-        else:
-            score = self._by_convention(text, expected_output, question)
-        return self.shaped(score, text)
+        judged = partial(self._judged, question=question)
+        return self._scored(model_output, expected_output, answer_tag, judged)
 
-    def _by_tag(
-        self, text: str, expected: Expected, tag: str, question: str
-    ) -> RewardFunctionScore:
+    def _content(self, text: str, answer_tag: str) -> tuple[float, str]:
         try:
-            tags = answer_tags(text, tag)
+            if self.convention != "tag":
+                content = answer_text(text, self.convention)
+                unmarked = self.convention == "gsm8k" and "####" not in text
+                return 0.4 if unmarked else 1.0, content
+            tags = answer_tags(text, answer_tag)
         except Unparsed as fault:
-            return _failed(0.0, str(fault))
+            raise NoAnswer(str(fault)) from None
         format_score = format_of(tags)
         if not tags and not any(box in text for box in BOXES):
-            return _failed(format_score, "no answer tag and no box")
-        disagreement = self._disagreement(tags)
-        if disagreement:
-            return _failed(format_score, disagreement)
-        content = tags[-1].content if tags else text
-        return self._compared(format_score, content, expected, question)
+            raise NoAnswer("no answer tag and no box", format_score)
+        if disagreement := self._disagreement(tags):
+            raise NoAnswer(disagreement, format_score)
+        return format_score, tags[-1].content if tags else text
 
-    def _by_convention(self, text: str, expected: Expected, question: str) -> RewardFunctionScore:
-        try:
-            content = answer_text(text, self.extract)
-        except Unparsed as fault:
-            return _failed(0.0, str(fault))
-        format_score = 0.4 if self.extract == "gsm8k" and "####" not in text else 1.0
-        return self._compared(format_score, content, expected, question)
-
-    def _compared(
-        self, format_score: float, content: str, expected: Expected, question: str = ""
+    def _judged(
+        self, format_score: float, content: str, expected: object, question: str = ""
     ) -> RewardFunctionScore:
-        if callable(expected):
-            return by_predicate(expected, format_score, content)
-        try:
-            gold = reference_text(expected)
-        except Unparsed as fault:
-            return unscored(format_score, str(fault))
+        gold = gold_text(expected)
         verdict = self._verdict(content, gold, question)
-        score = _scored(format_score, verdict)
+        score = score_of(format_score, verdict)
         if self.judge is None or verdict.status not in ("different", "unparsed"):
             return score
         try:
@@ -183,7 +170,8 @@ def _failed(format_score: float, reason: str, **details: str) -> RewardFunctionS
     return RewardFunctionScore(format_score, 0.0, reason, status="failed", details=details)
 
 
-def _scored(format_score: float, verdict: Verdict) -> RewardFunctionScore:
+def score_of(format_score: float, verdict: Verdict) -> RewardFunctionScore:
+    """Return the score of an answer by its verdict: "unscored" if that is not the model's fault."""
     details = {
         "verdict": verdict.status,
         "prediction_form": verdict.prediction_form,
@@ -198,23 +186,23 @@ def _scored(format_score: float, verdict: Verdict) -> RewardFunctionScore:
     return _failed(format_score, reason, **details)
 
 
-def reference_text(expected: object) -> str:
-    """A reference as text. Raises Unparsed for what no answer can be compared with."""
+def gold_text(expected: object) -> str:
+    """A reference as text. Raises `BadReference` for what no answer can be compared with."""
     if isinstance(expected, str):
         return _enveloped(expected)
     if isinstance(expected, float) and not math.isfinite(expected):
-        raise Unparsed(f"the reference {expected!r}")
+        raise BadReference(f"the reference {expected!r}")
     if isinstance(expected, (bool, int, float)):
         try:
             return str(expected)
         except ValueError:  # more digits than Python writes
-            raise Unparsed("a reference of thousands of digits") from None
+            raise BadReference("a reference of thousands of digits") from None
     if isinstance(expected, Mapping):
         for key in _ENVELOPE_KEYS:
             if key in expected and not isinstance(expected[key], Mapping):
-                return reference_text(expected[key])
-        raise Unparsed(f"a reference without any of the keys {', '.join(_ENVELOPE_KEYS)}")
-    raise Unparsed(f"a reference of type {type(expected).__name__}")
+                return gold_text(expected[key])
+        raise BadReference(f"a reference without any of the keys {', '.join(_ENVELOPE_KEYS)}")
+    raise BadReference(f"a reference of type {type(expected).__name__}")
 
 
 def _enveloped(text: str) -> str:
@@ -229,5 +217,5 @@ def _enveloped(text: str) -> str:
     except (ValueError, RecursionError):
         return text
     if isinstance(content, dict) and any(key in content for key in _ENVELOPE_KEYS):
-        return reference_text(content)
+        return gold_text(content)
     return text

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from ...parsing.word_tables import WordTables
+from ...parsing.word_tables import WordTables, lazily_compiled
 
 TABLES = WordTables(__file__)
 _ENDED = TABLES.pattern("ended")
@@ -21,15 +21,16 @@ _BEFORE_CHARS, _AFTER_CHARS = 100, 200  # that are read before and behind an ans
 
 # -- the engine: kinds of tokens as characters, productions as patterns of these ------------------
 
-_ROWS = [row.split() for row in TABLES.rows("kinds")]
-_ROWS += [[word, word] for word in TABLES.listed("words")]
-_CODES = {name: chr(0xE000 + index) for index, (name, *_) in enumerate(_ROWS)}
+_KINDS_OF, _UNIONS = (" ".join(TABLES.rows(name)).split("|") for name in ("kinds", "unions"))
+KINDS = [kind.split() for kind in _KINDS_OF]
+KINDS += [[word, word] for word in TABLES.listed("words")]
+_CODES = {name: chr(0xE000 + index) for index, (name, *_) in enumerate(KINDS)}
 _OTHERS = ("num", "letter", "word", "cmd", "space", "line", "sign")
 _CODES |= {name: chr(0xE800 + index) for index, name in enumerate(_OTHERS)}
-_KINDS = {word: _CODES[name] for name, *words in _ROWS for word in words}
-for _name, *_parts in map(str.split, TABLES.rows("unions")):
+_KINDS = {word: _CODES[name] for name, *words in KINDS for word in words}
+for _name, *_parts in map(str.split, _UNIONS):
     _CODES[_name] = "".join(_CODES[part] for part in _parts)
-_NUM, _STOP, LINE, _SPACE = (_CODES[name] for name in ("num", "stop", "line", "space"))
+_NUM, LINE, _SPACE = (_CODES[name] for name in ("num", "line", "space"))
 _UNSEEN = dict.fromkeys(map(ord, _CODES["unseen"]))
 _REFERENCE = re.compile(r"(!?)([a-z]+)|\s+")
 
@@ -37,7 +38,7 @@ _REFERENCE = re.compile(r"(!?)([a-z]+)|\s+")
 def production(name: str) -> re.Pattern[str]:
     """The pattern of a table of productions, for a string of kinds; `<kinds>` are its group."""
     rows = re.sub(r"\((?!\?)", "(?:", TABLES.source(name)).replace("<", "(").replace(">", ")")
-    return re.compile(_REFERENCE.sub(_coded, rows))
+    return lazily_compiled(_REFERENCE.sub(_coded, rows))
 
 
 def _coded(match: re.Match[str]) -> str:

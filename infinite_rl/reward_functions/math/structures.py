@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 
-from .bounds import MAX_MEMBERS, MAX_SERIES, Budget, OutOfTime, OverBudget, Undefined, Unparsed
+from .bounds import MAX_MEMBERS, MAX_SERIES, Budget, OverBudget, Undefined, Unparsed
 from .exact import rational
 from .tokens import SELECTIONS, VOCABULARY, Cursor, Token, tokenize
 from .tree import ONE, Node, constant, expression, number, product_of, symbol
@@ -52,7 +52,7 @@ def function_argument(parser: Cursor, name: str) -> Node:
 def selection(parser: Cursor, name: str) -> Node:
     """`\\max(2, 3)`, `\\gcd\\{12, 18\\}`: one number of those in brackets."""
     listed = parser.atom() if parser.at("(", "\\{", "{") else None
-    if listed is None or listed.op not in ("tuple", "set"):
+    if listed is None or listed.op not in ("tuple", "set") or not listed.args:
         raise Unparsed(f"a {name} without its numbers")
     members = [expression(arg) for arg in listed.args]
     if name == "diag":
@@ -79,8 +79,8 @@ def _extreme(members: list[Node], name: str) -> Node:
 def _divisor(members: list[Node], name: str) -> Node:
     """The greatest common divisor, or the least common multiple, of whole numbers."""
     try:
-        values = [rational(member, Budget(1.0)) for member in members]
-    except (Undefined, OutOfTime):
+        values = [rational(member, Budget(math.inf)) for member in members]
+    except Undefined:
         values = [None]
     wholes = [value.numerator for value in values if value is not None and value.denominator == 1]
     if len(wholes) < len(values):
@@ -122,7 +122,7 @@ def conjugated(node: Node) -> Node:
     return node.with_args(map(conjugated, node.args))
 
 
-def choices(parser: Cursor, name: str) -> Node | None:
+def binomial(parser: Cursor, name: str) -> Node | None:
     """`C(5, 2)` inside mathematics, as the number of choices; alone it is a point."""
     top, bottom = parser.peek(1).text, parser.peek(3).text
     if name != "C" or parser.texts(5) != ["(", "num", ",", "num", ")"]:
@@ -333,8 +333,8 @@ def arithmetic_sum(terms: Sequence[Node], last: Node) -> Node:
 
 def _exact(node: Node) -> Fraction:
     try:
-        value = rational(expression(node), Budget(1.0))
-    except (Undefined, OutOfTime):
+        value = rational(expression(node), Budget(math.inf))
+    except Undefined:
         value = None
     if value is None:
         raise Unparsed("a sequence of other terms than numbers")
@@ -500,7 +500,7 @@ def at_builder(parser: Cursor) -> bool:
     return parser.peek(index)[:2] in (("op", "|"), ("op", ":"))
 
 
-def classes(parser: Cursor, closer: str) -> Node | None:
+def residue_classes(parser: Cursor, closer: str) -> Node | None:
     """What `5k + 3 : k \\in \\mathbb{Z}` holds, up to its closing brace: a list as without braces.
 
     None, and nothing read, where this is no set of that kind.

@@ -1,9 +1,9 @@
 """Answers that are language as much as mathematics: choices, named sets, sentences, dates, remarks.
 
 A remark such as "for all real x" is no factor and no unit. It is cut out only if all of it is
-read, so that "for all but one x" or "not for all x" cannot state a value; `canonicalize` judges its
-conditions. It stays if it says what the answer is: `5k + 3 for all integers k` is a class of
-numbers, and "all x > 3" a set.
+read, so that "for all but one x" or "not for all x" cannot state a value; `conditions` judges what
+it says. It stays if it says what the answer is: `5k + 3 for all integers k` is a class of numbers,
+and "all x > 3" a set.
 """
 
 import datetime
@@ -21,7 +21,7 @@ _TABLES = WordTables(__file__)
 _LETTERS, _TEXT_COMMAND = _TABLES.pattern("letters"), _TABLES.pattern("text command")
 _SPACES = re.compile(r"\\[ ,;:]|\\q?quad(?![A-Za-z])|~")
 _CHOICE, _JOINS = _TABLES.pattern("choice"), _TABLES.pattern("joins")
-_ARTICLE, _THERE_ARE = _TABLES.pattern("article"), _TABLES.pattern("there are")
+_ARTICLE, _THERE_ARE = map(_TABLES.pattern, ("article", "there are"))
 _ALL_REALS, _NO_MEMBERS = _TABLES.pattern("all real"), _TABLES.pattern("no members")
 _ENDLESS = _TABLES.pattern("endless")
 _MOST_WORDS = 3  # of a unit after a number in words
@@ -40,7 +40,7 @@ def may_be_text_answer(plain: str) -> bool:
     return signs or _LETTERS.search(plain) is not None
 
 
-def choice(plain: str) -> tuple[str, str] | None:
+def lettered_choice(plain: str) -> tuple[str, str] | None:
     """The letter of `(B) 12`, `B. 12` or `Option B`, and what stands beside it, maybe nothing."""
     match = _CHOICE.fullmatch(plain)
     if match is None:
@@ -66,14 +66,13 @@ def phrase(plain: str) -> Node | None:
     nth = normalized_ordinal(plain.casefold().strip(" .").removeprefix("the "))  # "a third" is 1/3
     if nth is not None:
         return Node("text", (), nth)
-    amount = number_in_words(_THERE_ARE.sub("", plain, count=1))
+    opening = _THERE_ARE.match(plain)
+    amount = number_in_words(plain[opening.end() :] if opening else plain)
     if amount is None:
         return None
     value, rest = amount
     if not rest:
         return number(value)
-    if rest.casefold() == "percent":
-        return number(value / 100)
     if len(rest.split()) > _MOST_WORDS or number_in_words(rest) is not None:
         return None
     unit = units.unit(rest)
@@ -173,8 +172,7 @@ def _opened(text: str) -> int:
 _MONTHS, _DAYS = map(_TABLES.listed, ("months", "days"))
 _MONTH_NUMBERS = {name: n for n, month in enumerate(_MONTHS, 1) for name in (month, month[:3])}
 _MONTH_NUMBERS |= {"sept": 9}
-_SPELLINGS = ("month first", "day first", "month alone", "year first", "numerals")
-_DATES = [_TABLES.pattern(spelling) for spelling in _SPELLINGS]
+_DATES = [*map(_TABLES.pattern, ("month first", "day first", "year first", "numerals"))]
 _WEEKDAY = re.compile(rf"({'|'.join(_DAYS)}),?\s+(?=\S)", re.IGNORECASE)
 _TIME = _TABLES.pattern("time")
 _HALVES = {"noon": "pm", "midnight": "am"}

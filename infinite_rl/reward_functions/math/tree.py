@@ -37,9 +37,9 @@ What `normal` makes of them:
     chain             the parts of `x = 2 + 3 = 5`. `canonicalize` leaves none
     region            intervals side by side, and the variable that they bound, if one is named
     union intersection   conditions of which one must hold, or all
-    claim             a form and the conditions that it holds under, "inside" where these stand
-                      between its parts. `canonicalize` leaves one condition, and "natural" where it
-                      says nothing new
+    conditional       an answer, then its conditions: `2x` for all x > 0. `value` is "inside" if one
+                      stands between parts of the answer. `canonicalize` leaves one condition, and
+                      the value "natural" if the notation implies it (n whole)
     condition         a set and variables; the kind of the numbers. `canonicalize` makes it two
                       sets, with 0 and without it for the natural numbers
     antiderivative    the function and its constant

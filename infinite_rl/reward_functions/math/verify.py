@@ -4,37 +4,30 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Literal
 
-from ...parsing.word_tables import WordTables
-from . import units
 from .bounds import Budget, NotReady, OutOfTime, OverBudget, Unavailable, Undefined, Unparsed
-from .canonicalize import canonicalize
-from .equivalence import difference
-from .exact import factors, half_factored
+from .conditions import with_one_condition
+from .equivalence import difference, is_quantity
+from .exact import half_factored
 from .extract import Convention, answer_text
 from .normal_form import read
-from .regions import approximate_value
-from .sentences import yes_or_no
-from .tokens import DENIALS
+from .question import FAULTS, Attempt, in_context, left_undone, not_as_requested
+from .regions import SETS, as_region
 from .tree import Node, show
 
 Decimals = Literal["exact", "gold"]
 VerdictStatus = Literal["equal", "different", "unparsed", "timeout", "budget"]
 
-_asks = WordTables(__file__).pattern
 _INTEGER = re.compile(r"\s{0,99}(?:\$(-?[0-9]{1,300})\$|(-?[0-9]{1,300}))\.?\s{0,99}")
 CALCULUS = ("\\int", "\\sum", "\\prod", "\\lim", "{dx}", "∫", "∑", "∏")  # perhaps work for sympy
 _DECIMAL = re.compile(r"\.([0-9]+)(?:e([-+]?[0-9]{1,3}))?")
 _CHOICES = frozenset("abcd")
 _SHORT = 200  # characters of an answer whose form is kept: a gold recurs with each completion
 _FAILURES: list[VerdictStatus] = ["unparsed", "budget", "timeout"]  # of two, the first counts
-# A recursion error means that the caller's stack was nearly full: our own depth is bounded.
-_FAULTS = (Unparsed, Undefined, OverBudget, OutOfTime, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -85,10 +78,7 @@ def verify(
         return verdict
     from .algebra import wait_until_ready
 
-    try:
-        wait_until_ready()
-    except Unavailable:
-        return verdict
+    wait_until_ready()
     return _judged(prediction, gold, timeout, extract, decimals, question)
 
 
@@ -117,11 +107,18 @@ def _judged(
         return _integers(numerals[1], numerals[0])
     forms: dict[str, Node] = {}
     same = len(set(answers.values())) == 1
+    written: dict[str, Node] = {}
     for side, answer in answers.items():
         try:
             form = _cached_form(answer) if len(answer) <= _SHORT else read(answer, Budget(math.inf))
+            written[side] = form
+            if question and side == "prediction" and "gold" in forms and not same:
+                attempt = Attempt(question, answer, answers["gold"], form, written["gold"])
+                undone = left_undone(attempt)
+                if undone:
+                    return Verdict("different", undone, show(form), show(forms["gold"]))
             forms[side] = canonicalize(form, budget, same=same)
-        except _FAULTS as fault:
+        except FAULTS as fault:
             faults[side] = fault
     shown = [show(forms[side]) if side in forms else "" for side in ("prediction", "gold")]
     if faults:
@@ -141,9 +138,11 @@ def _rounds_to(prediction: Node, gold: Node, text: str, budget: Budget) -> bool:
     plain = all(side.is_expression and not side.symbols for side in sides)
     if written is None or not plain or sides[1].op != "num" or len(set(units)) > 1:
         return False
+    from .numeric import real_value  # loads mpmath
+
     try:
-        value, exact = (approximate_value(side, budget) for side in sides)
-    except _FAULTS:
+        value, exact = (real_value(side, budget) for side in sides)
+    except FAULTS:
         return False
     half = Fraction(10) ** (int(written[2] or 0) - len(written[1])) / 2
     return abs(value - exact) <= half
@@ -171,6 +170,52 @@ def verify_many(
     return [verdicts[pair] for pair in each]
 
 
+def canonicalize(form: Node, budget: Budget, *, same: bool = False) -> Node:
+    """The form without integrals and their like, without chains, and with its sets in order.
+
+    If both answers are the `same` text, integrals are not evaluated, unless a chain of equal signs
+    may be wrong. Raises Unparsed if a part has no closed form or the parts of a chain differ, and
+    the errors of `difference`.
+    """
+    if form.holds("calculus") and not (same and not form.holds("chain")):
+        from .algebra import without_calculus  # it starts processes: hardly any answer needs it
+
+        form = without_calculus(form, budget.deadline)
+    return _checked(form, budget)
+
+
+def _checked(node: Node, budget: Budget) -> Node:
+    """Replace each chain of equal signs by its last part. `2 + 2 = 5` raises Unparsed."""
+    if node.is_expression:
+        return node  # no expression holds a chain
+    if node.op == "conditional":
+        return with_one_condition(node, _checked(node.args[0], budget), budget)
+    if node.op == "order":  # as a list, if it is true
+        from .numeric import real_value  # loads mpmath
+
+        values = [real_value(part, budget) for part in node.args]
+        rising = str(node.value)[0] == "<"
+        for low, high in zip(values, values[1:], strict=False):
+            if not (low < high if rising else high < low):
+                raise Unparsed("numbers that are not in the order that is stated")
+        return Node("list", node.args if rising else node.args[::-1], ",")
+    if node.op != "chain":
+        inner = tuple(_checked(arg, budget) for arg in node.args)
+        whole = node if inner == node.args else node.with_args(inner)
+        return as_region(whole, budget) if node.op in SETS else whole
+    first, *rest = (_checked(arg, budget) for arg in node.args)
+    name = str(first.value) if first.op in ("sym", "text") else ""
+    parts = rest if name else [first, *rest]
+    numeric = [part.is_expression and not part.symbols for part in parts]
+    if numeric[-1]:  # `m + n = 6 + 9 = 15`, `x = y = 5`, `A = b h = 2 * 3 = 6`
+        inserted = name != "" and numeric[-2:] == [True, True]
+        parts = [p for p in parts if not (p.symbols and (inserted or is_quantity(p)))]
+    for part in parts[:-1]:
+        if difference(part, parts[-1], budget):
+            raise Unparsed("the parts of the equation are not equal")
+    return Node("named", (parts[-1],), name) if name else parts[-1]
+
+
 def _failed(faults: Mapping[str, Exception], shown: Sequence[str]) -> Verdict:
     status = min((_status(fault) for fault in faults.values()), key=_FAILURES.index)
     reason = "; ".join(f"{side}: {fault}" for side, fault in faults.items())
@@ -187,70 +232,18 @@ def _decided(
     try:
         reason = difference(prediction, gold, budget)
         if reason and question:
-            as_asked = _as_asked(question, prediction, gold)
-            if as_asked is not prediction:  # else the difference is that of before
-                prediction, reason = as_asked, difference(as_asked, gold, budget)
+            with_question = in_context(question, prediction, gold)
+            if with_question is not prediction:  # else the difference is that of before
+                prediction, reason = with_question, difference(with_question, gold, budget)
         if not reason and half_factored(prediction, gold, budget):
             reason = "one is factored further"
         if not reason and question:
-            reason = _unasked(question, prediction, gold, budget)
+            reason = not_as_requested(question, prediction, gold, budget)
     except Undefined as fault:
         return Verdict("different", str(fault), *shown)
-    except _FAULTS as fault:
+    except FAULTS as fault:
         return Verdict(_status(fault), str(fault), *shown)
     return Verdict("different" if reason else "equal", reason, *shown)
-
-
-def _as_asked(question: str, prediction: Node, gold: Node) -> Node:
-    """The prediction as an answer to the question, which may hold a part of it.
-
-    "Not prime" answers "Is 91 prime?", `x + y = 5` is what "Find $x+y$" asks for, and a "triangle"
-    that is asked about may follow a word.
-    """
-    if prediction.op == "equation" and gold.is_expression:
-        for formula in _asks("formula").findall(question):
-            with suppress(*_FAULTS):
-                if _cached_form(formula) == prediction.args[0]:
-                    return prediction.args[1]
-    if not prediction.op == gold.op == "text":
-        return prediction
-    statement, expected = str(prediction.value), str(gold.value)
-    if expected in ("yes", "no"):
-        return Node("text", (), yes_or_no(question, statement) or statement)
-    requested_words = set(re.findall("[a-z]+", question.casefold())) - DENIALS
-    one, other = (_without_last_words(text, requested_words) for text in (statement, expected))
-    return gold if one == other else prediction
-
-
-def _without_last_words(text: str, requested_words: set[str]) -> Node:
-    words = text.split()
-    while len(words) > 1 and words[-1] in requested_words and DENIALS.isdisjoint(words):
-        words.pop()
-    return _cached_form(" ".join(words))
-
-
-def _unasked(question: str, prediction: Node, gold: Node, budget: Budget) -> str:
-    """Why an answer that equals the gold is not in the form that is asked for; "" if it is.
-
-    A list must have its order, a number its unit if the gold has none, and a product its factors.
-    """
-    if prediction.op == gold.op == "list" and _asks("order").search(question):
-        pairs = zip(prediction.args, gold.args, strict=False)
-        return "another order" if any(difference(*pair, budget) for pair in pairs) else ""
-    if prediction.unit is not None and gold.unit is None:
-        counted = _asks("counted").search(question)
-        if counted and units.is_unit(prediction.unit.name):
-            kind = units.unit(counted[1])
-            if kind is None or kind.dimension != prediction.unit.dimension:
-                return f"not a number of {counted[1]}"
-        words = [next(filter(None, match.groups())) for match in _asks("unit").finditer(question)]
-        measures = [units.unit(word) for word in words if units.is_unit(word)]
-        wanted = measures[-1] if measures else None
-        if wanted is not None and wanted.dimension == prediction.unit.dimension:
-            return "" if wanted.factor == prediction.unit.factor else f"not in {wanted.name}"
-    if len(factors(gold, budget)) > 1 and _asks("factor").search(question):
-        return "" if len(factors(prediction, budget)) > 1 else "it is not factored"
-    return ""
 
 
 def _integers(prediction: re.Match[str], gold: re.Match[str]) -> Verdict:

@@ -1,8 +1,7 @@
-"""The canonical form of an answer: calculus evaluated, chains checked, sets put in order.
+"""The conditions of an answer: "2x for all x > 0".
 
-A condition is part of the answer ("2x for all x > 0"), unless it is the natural one of the notation
-beside it: whole numbers for `n`, or all numbers at which the value exists. "For all x" alone adds
-nothing.
+A condition is part of the answer, unless it is the natural one of the notation beside it: whole
+numbers for `n`, or all numbers at which the value exists. "For all x" alone adds nothing.
 """
 
 import math
@@ -10,61 +9,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from .bounds import Budget, Undefined, Unparsed
-from .equivalence import difference, is_quantity
-from .exact import rational
 from .normal_form import ray
-from .regions import SETS, NoNumbers, approximate_value, canonical, outside, span_of
-from .tokens import VOCABULARY
+from .regions import NoNumbers, as_region, outside, span_of
+from .tokens import spellings
 from .tree import REALS, Node, number, symbol
-
-
-def canonicalize(form: Node, budget: Budget, *, same: bool = False) -> Node:
-    """The form without integrals and their like, without chains, and with its sets in order.
-
-    If both answers are the `same` text, integrals are not evaluated, unless a chain of equal signs
-    may be wrong. Raises Unparsed if a part has no closed form or the parts of a chain differ, and
-    the errors of `difference`.
-    """
-    if form.holds("calculus") and not (same and not form.holds("chain")):
-        from .algebra import without_calculus  # it starts processes: hardly any answer needs it
-
-        form = without_calculus(form, budget.deadline)
-    return _checked(form, budget)
-
-
-def _checked(node: Node, budget: Budget) -> Node:
-    """Replace each chain of equal signs by its last part. `2 + 2 = 5` raises Unparsed."""
-    if node.is_expression:
-        return node  # no expression holds a chain
-    if node.op == "claim":
-        return claim(node, _checked(node.args[0], budget), budget)
-    if node.op == "order":  # as a list, if it is true
-        values = [approximate_value(part, budget) for part in node.args]
-        rising = str(node.value)[0] == "<"
-        for low, high in zip(values, values[1:], strict=False):
-            if not (low < high if rising else high < low):
-                raise Unparsed("numbers that are not in the order that is stated")
-        return Node("list", node.args if rising else node.args[::-1], ",")
-    if node.op != "chain":
-        inner = tuple(_checked(arg, budget) for arg in node.args)
-        whole = node if inner == node.args else node.with_args(inner)
-        return canonical(whole, budget) if node.op in SETS else whole
-    first, *rest = (_checked(arg, budget) for arg in node.args)
-    name = str(first.value) if first.op in ("sym", "text") else ""
-    parts = rest if name else [first, *rest]
-    numeric = [part.is_expression and not part.symbols for part in parts]
-    if numeric[-1]:  # `m + n = 6 + 9 = 15`, `x = y = 5`, `A = b h = 2 * 3 = 6`
-        inserted = name != "" and numeric[-2:] == [True, True]
-        parts = [p for p in parts if not (p.symbols and (inserted or is_quantity(p)))]
-    for part in parts[:-1]:
-        if difference(part, parts[-1], budget):
-            raise Unparsed("the parts of the equation are not equal")
-    return Node("named", (parts[-1],), name) if name else parts[-1]
-
 
 _INTEGERS = frozenset("ijklmnpqMN")  # letters that mostly stand for whole numbers
 _COMPLEX = frozenset("zw")
-_SIGNS, _TYPES = VOCABULARY.mapping("signs"), VOCABULARY.mapping("kinds of numbers")
+_SIGNS, _TYPES = spellings("signs"), spellings("kinds of numbers")
 _WHOLE_KINDS = frozenset(["odd", "even", "prime"])
 _PROBES = tuple(Fraction(n, 2) for n in (0, 2, -2, 1, -1, 5, -5, 7, 20, -20))
 _TINY = Fraction(1, 10**40)  # values are known to 50 digits
@@ -72,8 +24,8 @@ _SHARES = (Fraction(3, 31), Fraction(17, 37), Fraction(39, 43))  # few poles are
 _ELSEWHERE = Fraction(7, 11)  # the value of the other variables
 
 
-def claim(node: Node, body: Node, budget: Budget) -> Node:
-    """Merge the conditions of a claim into one; return the body alone if they add nothing.
+def with_one_condition(node: Node, body: Node, budget: Budget) -> Node:
+    """Merge the conditions of an answer into one; return the body alone if they add nothing.
 
     Raises Unparsed for conditions on parts of the answer, and for a claim that is plainly false:
     `x > 0 for all x`.
@@ -92,7 +44,7 @@ def claim(node: Node, body: Node, budget: Budget) -> Node:
     if len(conditions) > 1 or node.value == "inside" or stated < len(node.args) - 1:
         raise Unparsed("conditions on parts of the answer")
     natural = not open_ and _is_natural(body, conditions[0], budget)
-    return Node("claim", (body, conditions[0]), "natural" if natural else None)
+    return Node("conditional", (body, conditions[0]), "natural" if natural else None)
 
 
 def _in_order(condition: Node, budget: Budget) -> Node:
@@ -125,7 +77,7 @@ def _in_order(condition: Node, budget: Budget) -> Node:
     sets: list[Node] = []
     for low in (0, 1):
         members = Node("intersection", (inside, _ray(f">={low}"))) if natural else inside
-        members = canonical(members, budget)
+        members = as_region(members, budget)
         if members.op == "region":
             members = Node(members.op, members.args)  # without its name
         sets.append(_of_integers(members, budget) if "integer" in types else members)
@@ -156,7 +108,7 @@ def _of_integers(region: Node, budget: Budget) -> Node:
             high = number(math.floor(span.high) - open_end)
         shape = f"{'(['[low.op == 'num']}{')]'[high.op == 'num']}"
         parts.append(Node("interval", (low, high), shape))
-    return canonical(Node("region", tuple(parts)), budget)
+    return as_region(Node("region", tuple(parts)), budget)
 
 
 def _is_natural(body: Node, condition: Node, budget: Budget) -> bool:
@@ -219,9 +171,10 @@ def _value_at(node: Node, there: dict[str, Node], budget: Budget) -> Fraction | 
     """The real value of an expression at a point, None without one. Raises as `difference` does."""
     others = dict.fromkeys(node.symbols - there.keys(), number(_ELSEWHERE))
     node = node.substituted(there | others)
+    from .numeric import real_value  # loads mpmath
+
     try:
-        value = rational(node, budget)
-        return approximate_value(node, budget) if value is None else value
+        return real_value(node, budget)
     except Undefined:
         return None
 

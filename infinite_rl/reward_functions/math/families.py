@@ -1,0 +1,153 @@
+r"""Values whose free names may be any others: arbitrary constants, the parameters of points.
+
+    >>> from .parse import parse
+    >>> from .tree import show
+    >>> [show(each) for each in renamings(parse("A e^x + B"), parse("C_1 e^x + C_2"))]
+    ['(add (mul A (pow e x)) B)', '(add (mul B (pow e x)) A)']
+
+`equivalence` asks here when two values differ as they are written.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from fractions import Fraction
+from itertools import permutations
+from typing import NamedTuple
+
+from .bounds import Budget
+from .exact import rational
+from .normal_form import INTEGRATED
+from .structures import is_linear
+from .tree import ONE, WHOLE, Node, number, symbol
+
+WHOLE_NAMES = frozenset("knmlj")
+_CONSTANT = re.compile(
+    r"[Cc](?:_\{?[0-9]\}?)?|[ABDKk]|[ABDKkab]_\{?[0-9]\}?|[xyuvN]_\{?0\}?|alpha|beta"
+)
+_MOST_CONSTANTS = 3
+_Vector = list[Fraction]
+
+
+class Family(NamedTuple):
+    """An expression with its arbitrary constants: of `C e^x` these are C alone."""
+
+    value: Node
+    constants: frozenset[str]
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The names that it is a function of: x."""
+        return self.value.symbols - self.constants
+
+
+def renamings(first: Node, second: Node) -> Iterator[Node]:
+    """The second expression with its constants named as those of the first, in each order.
+
+    There are none unless both are functions of the same variables or, as `\\pi/4 + k\\pi`, angles
+    for any whole k.
+    """
+    angles = any(each.holds("const", "pi") for each in (first, second))
+    angles = angles and first.symbols | second.symbols <= WHOLE_NAMES
+    one, other = _families(first, second, angles)
+    if one.constants and len(one.variables) == len(other.variables) == 1:
+        (name,), (variable,) = other.variables, one.variables  # `A e^t` is `C e^x`
+        other = other._replace(value=other.value.substituted({name: symbol(variable)}))
+    function = bool(one.variables) and one.variables <= INTEGRATED | {"n"}
+    if one.variables != other.variables or not (function or angles):
+        return
+    fixed = {name for name in one.constants & other.constants if "_" not in name}  # by the task
+    names, others = (sorted(family.constants - fixed) for family in (one, other))
+    if len(names) == len(others) <= _MOST_CONSTANTS:
+        for order in permutations(names):
+            yield other.value.substituted(dict(zip(others, map(symbol, order), strict=True)))
+
+
+def _families(first: Node, second: Node, angles: bool) -> tuple[Family, Family]:
+    """Both sides with their constants, which any name may be that has one for its partner."""
+    one, other = (
+        Family(side, frozenset(name for name in side.symbols if angles or _is_constant(name)))
+        for side in (first, second)
+    )
+    shared = one.constants & other.constants
+    own, others = first.symbols - second.symbols, second.symbols - first.symbols
+    if any(names and all(map(_is_constant, names)) for names in (own, others)):
+        return Family(first, own | shared), Family(second, others | shared)  # `a x` beside `c x`
+    return one, other
+
+
+def _is_constant(name: str) -> bool:
+    return _CONSTANT.fullmatch(name) is not None
+
+
+class Points(NamedTuple):
+    """The points `start + t way` of a line, for all t or for all whole t; of a plane `+ s way`.
+
+    `(1 + 2t, t)` starts at (1, 0), and its only way is (2, 1).
+    """
+
+    start: _Vector
+    ways: list[_Vector]
+    whole: bool
+
+    @classmethod
+    def of(cls, entries: Sequence[Node], names: Collection[str], budget: Budget) -> "Points | None":
+        """The points of a vector with parameters; None if it is not linear or not rational."""
+        if not all(is_linear(entry, names) for entry in entries):
+            return None
+        origin = dict.fromkeys(names, number(0))
+        points: list[_Vector] = []
+        for there in (origin, *({**origin, name: ONE} for name in names)):
+            values = [rational(entry.substituted(there), budget) for entry in entries]
+            points.append([value for value in values if value is not None])
+            if len(points[-1]) < len(entries):
+                return None
+        start, *others = points
+        ways = [_minus(point, start) for point in others]
+        return cls(start, ways, any(name.endswith(WHOLE) for name in names))
+
+
+def same_points(first: Sequence[Node], second: Sequence[Node], budget: Budget) -> bool:
+    """Whether two vectors with parameters run through the same points.
+
+    `(1 + t, t)` and `(s, s - 1)` do. A whole parameter, `t \\in \\mathbb{Z}`, is free up to a sign
+    and a whole step.
+    """
+    names, others = (frozenset().union(*(e.symbols for e in side)) for side in (first, second))
+    if len(names) != len(others) or not 0 < len(names) < len(first) or names & others:
+        return False
+    one, other = Points.of(first, sorted(names), budget), Points.of(second, sorted(others), budget)
+    if one is None or other is None:
+        return False
+    gap = _minus(one.start, other.start)
+    if one.whole or other.whole:
+        return len(names) == 1 and _same_lattice(one.ways[0], other.ways[0], gap)
+    ranks = {_rank(one.ways), _rank(other.ways), _rank([*one.ways, *other.ways, gap])}
+    return ranks == {len(names)}
+
+
+def _same_lattice(way: _Vector, other: _Vector, gap: _Vector) -> bool:
+    """Whether whole steps along either way reach the same points, of starts with a gap between."""
+    pairs = list(zip(gap, way, strict=True))
+    beside = any(across and not step for across, step in pairs)
+    steps = {across / step for across, step in pairs if step}
+    whole = len(steps) == 1 and next(iter(steps)).denominator == 1
+    return whole and not beside and other in (way, [-step for step in way])
+
+
+def _minus(one: _Vector, other: _Vector) -> _Vector:
+    return [a - b for a, b in zip(one, other, strict=True)]
+
+
+def _rank(rows: Sequence[_Vector]) -> int:
+    """How many of these vectors are independent of each other."""
+    left, rank = list(rows), 0
+    for column in range(len(left[0])):
+        lead = next((row for row in left if row[column]), None)
+        if lead is not None:
+            left.remove(lead)
+            rank += 1
+            left = [
+                [a - b * row[column] / lead[column] for a, b in zip(row, lead, strict=True)]
+                for row in left
+            ]
+    return rank

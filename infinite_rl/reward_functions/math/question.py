@@ -1,0 +1,306 @@
+"""What a question says of its answer: what it may leave out, what form it has, what work it holds.
+
+With a gold alone, `37 \\cdot 91` is 3367. To "What is 37 · 91?" it is no answer.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from fractions import Fraction
+from typing import NamedTuple
+
+from ...parsing.word_tables import WordTables
+from . import units
+from .bounds import Budget, OutOfTime, OverBudget, Undefined, Unparsed
+from .equivalence import difference
+from .exact import factors
+from .normal_form import read
+from .sentences import yes_or_no
+from .tokens import DENIALS
+from .tree import Node
+
+_pattern = WordTables(__file__).pattern
+_ORDER, _COUNTED, _MEASURED, _FACTOR = map(_pattern, ("order", "counted", "measured", "factor"))
+_FORMULA, _OPERATOR, _CALCULATION = map(_pattern, ("formula", "operator", "calculation"))
+_EXPAND, _SLOPE_INTERCEPT = _pattern("expand"), _pattern("slope intercept")
+_INTEGRAL, _INITIAL = _pattern("integral"), _pattern("initial value")
+_SUBSCRIPT = re.compile(r"_\{[^{}]*\}")  # of `\sum_{k=1}`
+_PERCENTAGE, _UNKNOWN, _SIZE = map(_pattern, ("percentage", "unknown", "size"))
+_BASES, _BASE = {"binary": "2", "octal": "8"}, _pattern("base")
+_LENGTH = "length"
+_POWERS = {"area": 2, "volume": 3}  # of a length; other sizes are lengths
+_LOWEST_TERMS, _UNSEEN = _pattern("lowest terms"), _pattern("unseen")
+_I, _PERCENT = Node("const", (), "i"), Node("num", (), Fraction(1, 100))
+_STRUCTURES = frozenset(("tuple", "set", "list", "interval", "matrix", "quantity", "ratio", "neg"))
+_ARITHMETIC = frozenset(("add", "mul", "div", "neg"))
+# A recursion error means that the caller's stack was nearly full: our own depth is bounded.
+FAULTS = (Unparsed, Undefined, OverBudget, OutOfTime, RecursionError)
+
+
+def in_context(question: str, prediction: Node, gold: Node) -> Node:
+    """The prediction without what it repeats of its question.
+
+    `x + y = 5` is 5 where $x + y$ is to be found, and 12 is 12 % where a percentage is. "Not prime"
+    is "no" to "Is 91 prime?", and an "isosceles triangle" is "isosceles" where a triangle is asked
+    about.
+    """
+    if _is_in_base(question, prediction, gold):
+        return gold
+    if prediction.op == "equation" and gold.is_expression:
+        for formula in _FORMULA.findall(question):
+            with suppress(*FAULTS):
+                if read(formula, Budget(math.inf)) == prediction.args[0]:
+                    return prediction.args[1]
+    if prediction.is_expression and gold.is_expression and _PERCENTAGE.search(question):
+        if _is_percent(prediction) and not _is_percent(gold):
+            return prediction.args[0]
+        return Node("mul", (prediction, _PERCENT)) if _is_percent(gold) else prediction
+    if not prediction.op == gold.op == "text":
+        return prediction
+    statement, expected = str(prediction.value), str(gold.value)
+    if expected in ("yes", "no"):
+        return Node("text", (), yes_or_no(question, statement) or statement)
+    shorter, longer = sorted((statement, expected), key=len)
+    more = longer.removeprefix(shorter).split() if longer.startswith(f"{shorter} ") else []
+    same = more and {*re.findall("[a-z]+", question.casefold())}.issuperset(more)
+    adverbs = any(word.endswith("ly") for word in more)  # "converges conditionally" says more
+    return gold if same and not adverbs and DENIALS.isdisjoint(longer.split()) else prediction
+
+
+def unknown(question: str) -> str:
+    """The only letter whose value a question asks for; "" without one."""
+    letters = {*"".join(map("".join, _UNKNOWN.findall(question)))}
+    return letters.pop() if len(letters) == 1 else ""
+
+
+def _is_percent(form: Node) -> bool:
+    return form.op == "mul" and form.args[-1] == _PERCENT
+
+
+def not_as_requested(question: str, prediction: Node, gold: Node, budget: Budget) -> str:
+    """Why an answer that equals the gold has not the form that is asked for; "" if it has.
+
+    A list must have its order, a number its unit if the gold has none, and a product its factors. A
+    constant of integration is one only where something is integrated, and `y = 5` is not x.
+    """
+    if prediction.op == gold.op == "list" and _ORDER.search(question):
+        pairs = zip(prediction.args, gold.args, strict=False)
+        return "another order" if any(difference(*pair, budget) for pair in pairs) else ""
+    if prediction.unit is not None and gold.unit is None:
+        return _unit_fault(question, prediction.unit)
+    if prediction.op == "named" and gold.op != "named":
+        name, letter = str(prediction.value), unknown(question)
+        other = letter and len(name) == 1 and name.casefold() != letter.casefold()
+        return f"{name} is not what is asked for" if other else ""
+    if prediction.op == "antiderivative" and gold.op != "antiderivative":
+        general = _INTEGRAL.search(question) and not _INITIAL.search(question)
+        return "" if general else "a constant that is not asked for"
+    if len(factors(gold, budget)) > 1 and _FACTOR.search(question):
+        return "" if len(factors(prediction, budget)) > 1 else "it is not factored"
+    return ""
+
+
+def _unit_fault(question: str, unit: units.Unit) -> str:
+    """Why a unit is not the one that the question counts or measures in: `24 h` in minutes."""
+    sizes = _SIZE.findall(question)
+    if sizes and [name for name, _ in unit.dimension] == [_LENGTH]:
+        size = sizes[-1].casefold()
+        if unit.dimension != ((_LENGTH, _POWERS.get(size, 1)),):
+            return f"no unit of {size}"
+    measured = units.is_unit(unit.name)
+    counted = _COUNTED.search(question)
+    if counted and measured:
+        kind = units.unit(counted[1])
+        if kind is None or kind.dimension != unit.dimension:
+            return f"not a number of {counted[1]}"
+    words = [counted[1]] if counted else []
+    words += _MEASURED.findall(question)
+    for word in reversed(words):
+        wanted = units.unit(word) if any(map(units.is_unit, re.split("[ /]", word))) else None
+        if wanted is not None:
+            alike = wanted.dimension == unit.dimension
+            same = alike and wanted.factor == unit.factor
+            return f"not in {wanted.name}" if not same and (alike or measured) else ""
+    return ""
+
+
+# -- work that an answer leaves to the reader -----------------------------------------------------
+
+
+class Attempt(NamedTuple):
+    """An answer and the gold of its question, as they are written and as they are read."""
+
+    question: str
+    text: str
+    gold_text: str
+    form: Node
+    gold: Node
+
+    @property
+    def value(self) -> Node:
+        """The last part of the answer, without its name and its unit: 6 of `A = 2 * 3 = 6 m`."""
+        last = self.form.args[-1] if self.form.op in ("chain", "equation") else self.form
+        return _bare(last)
+
+    @property
+    def gold_value(self) -> Node:
+        """The same of the gold, which is no chain."""
+        return _bare(self.gold)
+
+    def requests(self, form: re.Pattern[str]) -> bool:
+        """Whether the question has this pattern."""
+        return form.search(self.question) is not None
+
+
+def _bare(form: Node) -> Node:
+    return form.args[0] if form.op in ("named", "quantity") and form.args else form
+
+
+def left_undone(attempt: Attempt) -> str:
+    """What an answer leaves to the reader, by its form as it is written; "" for nothing.
+
+    Each form is one only if the gold has it, too.
+    """
+    text, operators = _SUBSCRIPT.sub("", attempt.text), _OPERATOR.findall
+    if "=" not in text and not {*operators(text)} <= {*operators(attempt.gold_text)}:
+        return UNDONE  # `\\gcd(12, 18)`, which is read as 6
+    if attempt.form == attempt.gold:
+        return ""
+    return next((fault for fault, applies in _FAULTS if applies(attempt)), "")
+
+
+def _restates(attempt: Attempt) -> bool:
+    """`2^{10}` for 1024, where the question is "Compute $2^{10}$"."""
+    if not attempt.form.args or attempt.form.op in (*_STRUCTURES, "choice"):
+        return False
+    seen = _UNSEEN.sub("", attempt.text)
+    if seen not in _UNSEEN.sub("", attempt.question):  # the pattern takes longest to make
+        return False
+    formula = f"(?:{_UNSEEN.pattern})*".join(map(re.escape, seen))
+    return re.search(rf"(?<![\w.]){formula}(?!\w|\.\d)", attempt.question) is not None
+
+
+def _is_calculation(attempt: Attempt) -> bool:
+    """`91 * 37` for 3367, where the question has a calculation; `12 * 11` ways are an answer.
+
+    So is `10!/7!`, but not where the value of a formula is asked for. `2^{10}` is one everywhere.
+    """
+    value = attempt.value
+    if value.op == "set" and len(value.args) == 1:
+        value = value.args[0]
+    if _is_plain(value) or not _is_plain(attempt.gold_value) or value.symbols:
+        return False
+    if _is_arithmetic(value):
+        return attempt.requests(_CALCULATION)
+    if not value.is_expression or _is_power(value) or _is_complex(value):
+        return False
+    return attempt.requests(_CALCULATION) or attempt.requests(_FORMULA)
+
+
+def _is_unsolved(attempt: Attempt) -> bool:
+    """`2x = 8` for 4, `2x < 8` for `x < 4`, and `y - 1 = 2x` where y = mx + b is to be written."""
+    gold, form = attempt.gold, attempt.form
+    relation = form.args[0] if form.op == "builder" else form
+    if relation.op not in ("equation", "inequality") or _is_solved(relation):
+        return False
+    if attempt.value == attempt.gold_value:
+        return False
+    if gold.op == "inequality" and _is_solved(gold):
+        return True
+    if attempt.requests(_SLOPE_INTERCEPT):
+        return True
+    return not (gold.symbols or in_context(attempt.question, relation, gold).is_expression)
+
+
+def _is_reducible(attempt: Attempt) -> bool:
+    """`4/6` for `2/3`, where the question says "simplify"."""
+    divisors = []
+    for side in (attempt.value, attempt.gold_value):
+        whole = [int(arg.value) for arg in side.args if isinstance(arg.value, Fraction)]
+        divisors += [math.gcd(*whole)] if side.op == "div" and len(whole) == 2 else []
+    larger = len(divisors) == 2 and divisors[0] > divisors[1]
+    return larger and attempt.requests(_LOWEST_TERMS)
+
+
+UNDONE = "a calculation that is not carried out"
+_FAULTS: list[tuple[str, Callable[[Attempt], bool]]] = [
+    # `1011_2` for 11
+    (
+        "in another base",
+        lambda a: (
+            a.gold.op == "num" and _has_base(a.form) and not _is_in_base(a.question, a.form, a.gold)
+        ),
+    ),
+    ("it restates the question", _restates),
+    # `\\int_0^1 2t dt` for 1
+    (UNDONE, lambda a: a.value.holds("calculus") and not a.gold.holds("calculus")),
+    (UNDONE, _is_calculation),
+    ("it is not solved", _is_unsolved),
+    # `(x + 1)^2` for `x^2 + 2x + 1`, where the question says "expand"
+    (
+        "it is not expanded",
+        lambda a: (
+            (a.requests(_EXPAND) or a.requests(_SLOPE_INTERCEPT))
+            and _is_product(a.value)
+            and not _is_product(a.gold_value)
+        ),
+    ),
+    ("not in lowest terms", _is_reducible),
+]
+
+
+def _has_base(form: Node) -> bool:
+    return form.op == "base" and not str(form.value).endswith("_10")
+
+
+def _is_in_base(question: str, form: Node, gold: Node) -> bool:
+    """Whether a form writes the digits of the gold with the base that is asked for: `101_2`."""
+    digits, _, base = str(form.value).partition("_")
+    named = "".join(map("".join, _BASE.findall(question))).casefold()
+    same = base == _BASES.get(named, named) and str(gold.value) == digits
+    return form.op == "base" and gold.op == "num" and same
+
+
+def _is_plain(form: Node) -> bool:
+    """Whether a form is a numeral or a fraction of two."""
+    form = form.args[0] if form.op == "neg" else form
+    return form.op == "num" or (form.op == "div" and all(arg.op == "num" for arg in form.args))
+
+
+def _is_power(form: Node) -> bool:
+    """Whether a form is a power of numerals, or a numeral times one: `2.5 \\cdot 10^3`."""
+    *factors, last = form.args if form.op == "mul" else [form]
+    powers = last.op == "pow" and all(arg.op == "num" for arg in last.args)
+    return powers and len(factors) < 2 and all(factor.op == "num" for factor in factors)
+
+
+def _is_complex(form: Node) -> bool:
+    """Whether a form is `a + bi`, with numerals."""
+    real, *imaginary = form.args if form.op == "add" else [form]
+    parts = [arg for part in imaginary for arg in (part.args if part.op == "mul" else [part])]
+    return _is_plain(real) and all(_is_plain(part) or part == _I for part in parts)
+
+
+def _is_arithmetic(form: Node) -> bool:
+    """Whether a form is made of numerals alone."""
+    return form.op == "num" or (form.op in _ARITHMETIC and all(map(_is_arithmetic, form.args)))
+
+
+def _is_product(form: Node) -> bool:
+    """Whether a sum is multiplied or raised to a power, maybe as one of several terms."""
+    if form.op in ("add", "neg"):
+        return any(map(_is_product, form.args))
+    return form.op in ("mul", "pow") and any(
+        arg.op in ("add", "pow") and arg.holds("add") for arg in form.args
+    )
+
+
+def _is_solved(relation: Node) -> bool:
+    """Whether a side is a letter, a name such as AB, or the size of a letter."""
+    return any(
+        side.op == "sym"
+        or (side.op == "mul" and all(arg.op == "sym" for arg in side.args))
+        or (side.op == "fn" and side.value == "abs" and side.args[0].op == "sym")
+        for side in relation.args
+    )
