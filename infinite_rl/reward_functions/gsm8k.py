@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, get_args
 from unicodedata import category
 
 from ..errors import UsageError
-from ..layout import ANSWER_TAG
 from ..types import RewardFunctionScore
 from .math.bounds import Unparsed
-from .math.extract import Candidate, Source, after_marker, candidates, hashed, last_box
-from .math.reward import MathRewardFunction
-from .math.sentences import claim
-from .reward_function import Expected
+from .math.boxes import last_box
+from .math.extract import Candidate, Source, after_marker, candidates, hashed
+from .math.question import UNDONE
+from .math.reward import gold_text, score_of
+from .math.sentences import sentence_answer
+from .math.verify import verify
+from .reward_function import AnswerRewardFunction, NoAnswer
 
 if TYPE_CHECKING:
     from .shaping import Shaping
 
-Convention = Literal["any", Source]
+_CONVENTIONS = ("any", *get_args(Source))
 _RANKED: tuple[Source, ...] = ("tag", "hash", "box", "phrase")  # what "any" looks for
 _PERCENT = re.compile(r"(?:\\?%|(?<![a-z])per ?cent)[ \t\n.$]*\Z", re.IGNORECASE)
 _WORDS = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{2}")
@@ -28,13 +31,20 @@ _ORNAMENTS = "\ufe0f\u200d"  # in emoji
 _PERCENT_CHARS = 40  # at the end of an answer
 # A number directly after a marker, as in "The answer is $18"; not "based on 3 facts".
 _BEGINS = re.compile(r"[-+\u2212$\u20ac\u00a3\\*({ \t]*(?:boxed\{)?[-+]?\.?\d")
+# `3 * 6`, but not `2.5 * 10^3`
+_OPERATION = re.compile(
+    r"[0-9)]\s*(?:[-+*\u2212\u00d7\u00b7]|\\(?:times|cdot)(?![a-z]))\s*(?!10\s*\^)[0-9(]"
+)
+_QUOTIENT = re.compile(r"[0-9)]\s*[/\u00f7]\s*[0-9(]|\\[dt]?frac(?![a-z])")
 
 
-class Gsm8kRewardFunction(MathRewardFunction):
+class Gsm8kRewardFunction(AnswerRewardFunction):
     """Judge the number that an answer states, by the math reward's rules of equality.
 
     The reference is a number, with or without the solution and the `####` before it. Commas and a
     percent sign (or "percent") in the answer are ignored, since no gold of GSM8K has a unit.
+    `3 * 6` is not carried out and fails, as does `36/2` where the reference is an integer;
+    `3 * 6 = 18` is 18.
 
     `extract` is the convention of the answer; "any" is the first of these that the text follows:
 
@@ -59,8 +69,7 @@ class Gsm8kRewardFunction(MathRewardFunction):
     """
 
     name = "gsm8k"
-    version = "9"
-    options: frozenset[str] = frozenset()
+    version = "12"
 
     def __init__(
         self,
@@ -68,56 +77,47 @@ class Gsm8kRewardFunction(MathRewardFunction):
         timeout: float = 5,
         *,
         shaping: Shaping | None = None,
-        extract: Convention = "any",
+        extract: Literal["any"] | Source = "any",
     ) -> None:
-        if extract not in get_args(Convention):
-            raise UsageError(f"extract must be one of {', '.join(get_args(Convention))}")
+        if extract not in _CONVENTIONS:
+            raise UsageError(f"extract must be one of {', '.join(_CONVENTIONS)}")
         super().__init__(task_name, timeout, shaping=shaping)
         self.convention = extract
 
-    def compute_reward(
-        self,
-        model_output: str,
-        expected_output: Expected,
-        answer_tag: str = ANSWER_TAG,
-        *,
-        question: str = "",  # noqa: ARG002 -- no number depends on it
-    ) -> RewardFunctionScore:
-        """Score a completion. No model output raises."""
-        text = model_output if isinstance(model_output, str) else ""
-        sources = _RANKED if self.convention == "any" else (self.convention,)
+    def _content(self, text: str, answer_tag: str) -> tuple[float, str]:
         try:
-            offered = candidates(text, sources, answer_tag)
-            score = self._judged(offered, gold_number(expected_output))
-        except Unparsed as error:
-            score = RewardFunctionScore(0.0, 0.0, str(error))
-        return self.shaped(score, text)
+            return self._stated(text, answer_tag)
+        except Unparsed as fault:
+            raise NoAnswer(str(fault)) from None
 
-    def _judged(self, offered: list[Candidate], gold: Expected) -> RewardFunctionScore:
+    def _stated(self, text: str, answer_tag: str) -> tuple[float, str]:
+        """The format score, and the number. Raises `NoAnswer` and `Unparsed`."""
+        sources = _RANKED if self.convention == "any" else (self.convention,)
+        offered = candidates(text, sources, answer_tag)
         if not offered:
-            return RewardFunctionScore(0.0, 0.0, "no answer")
+            raise NoAnswer("no answer")
         last = offered[-1]
-        contents = [each.content for each in offered[:-1]]
-        contents.append(last.with_unit if last.source in ("tag", "box") else last.content)
-        *others, answer = map(_number, contents)
+        *others, answer = map(_number, [*(each.content for each in offered[:-1]), last.stated])
         if self.convention == "any":
             others += map(_number, _elsewhere(last))
         fault = last.fault(answer)
         if any(not self._same(other, answer) for other in dict.fromkeys(others)):
             fault = "several answers that disagree"
         if fault:
-            return RewardFunctionScore(last.format_score, 0.0, fault)
-        return self._compared(last.format_score, answer, gold)
+            raise NoAnswer(fault, last.format_score)
+        return last.format_score, answer
 
-    def _same(self, first: str, second: str) -> bool:
-        return first == second or self._verdict(first, second).equal
+    def _judged(self, format_score: float, content: str, expected: object) -> RewardFunctionScore:
+        if isinstance(expected, str):
+            expected = expected.rpartition("####")[2].strip().replace(",", "")
+        verdict = verify(content, gold_text(expected), timeout=self.timeout)
+        last, whole = content.rpartition("=")[2], verdict.gold_form.lstrip("-").isdigit()
+        if verdict.equal and (_OPERATION.search(last) or (whole and _QUOTIENT.search(last))):
+            verdict = replace(verdict, status="different", reason=UNDONE)
+        return score_of(format_score, verdict)
 
-
-def gold_number(expected: Expected) -> Expected:
-    """Return the number of a reference, after its `####` if it has one, without commas."""
-    if not isinstance(expected, str):
-        return expected
-    return expected.rpartition("####")[2].strip().replace(",", "")
+    def _same(self, one: str, other: str) -> bool:
+        return one == other or verify(one, other, timeout=self.timeout).equal
 
 
 def _number(answer: str) -> str:
@@ -126,7 +126,7 @@ def _number(answer: str) -> str:
     while end and (answer[end - 1] in _ORNAMENTS or category(answer[end - 1]) in ("So", "Cc")):
         end -= 1
     answer = answer[:end].rstrip()
-    answer = (_WORDS.search(answer) and claim(answer)) or answer
+    answer = (_WORDS.search(answer) and sentence_answer(answer)) or answer
     sign = _PERCENT.search(answer, max(0, len(answer) - _PERCENT_CHARS))
     return _RATE.sub("", answer[: sign.start()].rstrip() if sign else answer)
 

@@ -22,20 +22,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from ..layout import ANSWER_TAG
-from ..parsing.markup import format_of, tag_matches
 from ..parsing.syntax import UNREADABLE, syntax_tree
 from ..types import RewardFunctionScore, ScoreStatus
-from .reward_function import (
-    BadReference,
-    Expected,
-    RewardFunction,
-    by_predicate,
-    reference_object,
-    reference_text,
-    too_long,
-    unscored,
-)
+from .reward_function import AnswerRewardFunction, BadReference, reference_object, reference_text
 
 Value: TypeAlias = "int | str | bool"
 Assignment: TypeAlias = Mapping[str, Value]
@@ -60,7 +49,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-class LogicRewardFunction(RewardFunction):
+class LogicRewardFunction(AnswerRewardFunction):
     """Judge a solution of a puzzle by its constraints.
 
     The solution is in the answer tag: a JSON object, or a line "variable: value" for each variable.
@@ -73,29 +62,17 @@ class LogicRewardFunction(RewardFunction):
     name = "logic"
     version = "2"
 
-    def compute_reward(
-        self, model_output: str, expected_output: Expected, answer_tag: str = ANSWER_TAG
-    ) -> RewardFunctionScore:
-        """Score a solution. `expected_output` is the puzzle as JSON, decoded or not."""
-        text = model_output if isinstance(model_output, str) else ""
-        if long := too_long(text):
-            return self.shaped(long, text)
-        tags = tag_matches(text, answer_tag)
-        form, content = format_of(tags), tags[-1].content if tags else ""
-        if callable(expected_output):
-            return self.shaped(by_predicate(expected_output, form, content), text)
-        try:
-            puzzle = sound_puzzle(reference_text(expected_output, "the puzzle"))
-        except BadReference as fault:
-            return unscored(form, str(fault))
+    def _judged(self, format_score: float, content: str, expected: object) -> RewardFunctionScore:
+        """Score a solution of a puzzle, which is JSON, decoded or not."""
+        puzzle = sound_puzzle(reference_text(expected, "the puzzle"))
         values = read_assignment(content, puzzle)
         if isinstance(values, str):
-            return self.shaped(RewardFunctionScore(form, 0.0, values), text)
+            return RewardFunctionScore(format_score, 0.0, values)
         broken = [text for text, holds in puzzle.constraints.items() if not _holds(holds, values)]
         share = 1 - len(broken) / len(puzzle.constraints)
         error = f"does not hold: {broken[0]}" if broken else ""
         status: ScoreStatus = "failed" if broken else "passed"
-        return self.shaped(RewardFunctionScore(form, share, error, status=status), text)
+        return RewardFunctionScore(format_score, share, error, status=status)
 
 
 @dataclass(frozen=True)

@@ -13,26 +13,21 @@ The scorers of one version were reviewed; any other version is refused. Rows of 
 The other scorers run in a separate process, which is killed at its deadline.
 """
 
-import atexit
 import json
-import os
-import threading
 from functools import lru_cache
 from typing import Any
 
 from ..errors import SandboxError, UsageError, shown
-from ..layout import ANSWER_TAG
 from ..parsing.markup import format_of, tag_matches
 from ..parsing.word_tables import WordTables
 from ..types import RewardFunctionScore
+from ..workers.lender import Lender
 from ..workers.worker import NoWorkers, Worker, WorkerGone, message_of
 from .reward_function import (
+    AnswerRewardFunction,
     BadReference,
-    Expected,
-    RewardFunction,
-    by_predicate,
+    NoAnswer,
     reference_object,
-    too_long,
     unscored,
 )
 
@@ -45,7 +40,7 @@ _MAX_CHARS = 20_000  # of an answer; all references are much shorter
 _START_S = 120.0
 
 
-class ReasoningGymRewardFunction(RewardFunction):
+class ReasoningGymRewardFunction(AnswerRewardFunction):
     """Judge the content of the answer tag by the scorer of the row's task.
 
     The reference is a JSON object (or a mapping) with the `task`, its `config` and the package's
@@ -63,37 +58,35 @@ class ReasoningGymRewardFunction(RewardFunction):
 
     def prepare(self, language: str = "") -> None:  # noqa: ARG002 -- for code
         """Load the package. Raises `UsageError` if it is missing or of another version."""
-        _scorer.prepare()
+        with _scorer.worker(most=1):
+            pass
 
-    def compute_reward(
-        self, model_output: str, expected_output: Expected, answer_tag: str = ANSWER_TAG
-    ) -> RewardFunctionScore:
-        """Score a completion against a row's reference, or a callable that takes the answer."""
-        text = model_output if isinstance(model_output, str) else ""
-        if long := too_long(text):
-            return self.shaped(long, text)
+    def _content(self, text: str, answer_tag: str) -> tuple[float, str]:
         tags = tag_matches(text, answer_tag)
-        format_score = format_of(tags)
-        fault = _fault([tag.content for tag in tags])
-        if fault:
-            score = RewardFunctionScore(format_score, 0.0, fault)
-        else:
-            score = self._judged(tags[-1].content, expected_output, format_score)
-        return self.shaped(score, text)
+        if fault := _fault([tag.content for tag in tags]):
+            raise NoAnswer(fault, format_of(tags))
+        return format_of(tags), tags[-1].content
 
-    def _judged(self, answer: str, expected: Expected, format_score: float) -> RewardFunctionScore:
-        if callable(expected):
-            return by_predicate(expected, format_score, answer)
+    def _judged(self, format_score: float, content: str, expected: object) -> RewardFunctionScore:
+        """Score an answer by the scorer of the row's task."""
         try:
-            share = self._share(answer, read_task(expected))
-        except (BadReference, WorkerGone) as fault:
-            return unscored(format_score, str(fault))
+            share = self._share(content, read_task(expected))
+        except WorkerGone as gone:
+            return unscored(format_score, str(gone))
         if share == 1.0:
             return RewardFunctionScore(format_score, share, status="passed")
         return RewardFunctionScore(format_score, share, "the scorer does not accept the answer")
 
     def _share(self, answer: str, task: dict[str, Any]) -> float:
-        own, share = _scorer.ask([task, answer], self.timeout)
+        try:
+            message = message_of([task, answer])
+        except (TypeError, ValueError, RecursionError) as error:
+            raise BadReference(f"the reference is not JSON: {error}") from None
+        with _scorer.worker(most=1) as worker:
+            [(kind, value)] = worker.answers(f"{__name__}:score_job", [message], self.timeout)
+        if kind != "ok":
+            raise BadReference(f"the scorer cannot read the reference: {value[1]}")
+        own, share = value
         if own != 1.0:
             raise BadReference("the reference answer does not pass its own scorer")
         return float(share)
@@ -123,55 +116,20 @@ def _fault(answers: list[str]) -> str:
 # --- the scorer's process -----------------------------------------------------------------------
 
 
-class _Scorer:
-    """One worker process, started on first use and again after it was killed."""
+def _start() -> Worker:
+    """Start a worker that loads the package. Raises `SandboxError`; and `UsageError` as `load`."""
+    try:
+        worker = Worker()
+        ((kind, value),) = worker.answers(f"{__name__}:load", [message_of(None)], _START_S)
+    except (NoWorkers, WorkerGone) as error:
+        raise SandboxError(f"the process that judges could not be started: {error}") from None
+    if kind != "ok":
+        worker.close()
+        raise UsageError(value[1])
+    return worker
 
-    def __init__(self) -> None:
-        self._reset()
 
-    def _reset(self) -> None:
-        self._lock = threading.Lock()
-        self._worker: Worker | None = None
-
-    def prepare(self) -> None:
-        with self._lock:
-            self._ready()
-
-    def ask(self, job: Any, timeout: float) -> Any:
-        """Return the result of `score_job`. Raises `BadReference`, `WorkerGone` at the deadline."""
-        try:
-            message = message_of(job)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise BadReference(f"the reference is not JSON: {error}") from None
-        with self._lock:
-            ((kind, value),) = self._ready().answers(f"{__name__}:score_job", [message], timeout)
-        if kind != "ok":
-            raise BadReference(f"the scorer cannot read the reference: {value[1]}")
-        return value
-
-    def _ready(self) -> Worker:
-        if self._worker is not None and self._worker.alive():
-            return self._worker
-        try:
-            worker = Worker()
-            ((kind, value),) = worker.answers(f"{__name__}:load", [message_of(None)], _START_S)
-        except (NoWorkers, WorkerGone) as error:
-            raise SandboxError(f"the process that judges could not be started: {error}") from None
-        if kind != "ok":
-            worker.close()
-            raise UsageError(value[1])
-        self._worker = worker
-        return worker
-
-    def close(self) -> None:
-        if self._worker is not None:
-            self._worker.close()
-
-    def forget(self) -> None:
-        """Start anew in a forked child; the lock may belong to a thread of the parent."""
-        if self._worker is not None:
-            self._worker.forget()
-        self._reset()
+_scorer = Lender(_start)
 
 
 def load(_: object = None) -> None:
@@ -206,8 +164,3 @@ def score_job(job: tuple[dict[str, Any], str]) -> list[float]:
     except Exception:  # scorers raise whatever an answer in another form leads to
         share = 0.0
     return [own, min(1.0, max(0.0, share)) if share == share else 0.0]
-
-
-_scorer = _Scorer()
-os.register_at_fork(after_in_child=_scorer.forget)
-atexit.register(_scorer.close)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import UsageError, shown
 from ..layout import ANSWER_TAG, MAX_COMPLETION
+from ..parsing.markup import format_of, tag_matches
 from ..sandbox.runtimes import language_of, recorded_hash, runtime_named
-from ..types import RewardFunctionScore, Sample, TaskType
+from ..types import STATUSES, RewardFunctionScore, Sample, TaskType
 
 if TYPE_CHECKING:
     from .shaping import Shaping, Signal
@@ -26,7 +28,8 @@ class RewardFunction(ABC):
     applies them by ending in `return self.shaped(score, model_output)`.
 
     `task_name` is the class's `name` by default. `version` is recorded with each row that the
-    reward verified: raise it in a reward whenever one of its verdicts may change. `runtime` names
+    reward verified: raise it in a reward whenever one of its verdicts may change. `reads_prompt`
+    says that a verdict may depend on the row's prompt, which exports then carry. `runtime` names
     the runtime that judges every row, "" if that depends on the row's language or there is none.
 
     Raises:
@@ -36,6 +39,7 @@ class RewardFunction(ABC):
     name: str = ""
     version: str = "1"
     options: frozenset[str] = frozenset()  # further arguments of the constructor, by name
+    reads_prompt: bool = False
     runtime: str = ""
 
     def __init__(
@@ -74,7 +78,15 @@ class RewardFunction(ABC):
 
     def score(self, sample: Sample, completion: str) -> RewardFunctionScore:
         """Score a completion of a row against the row's answer."""
-        return self.compute_reward(completion, sample.answer)
+        return self._checked(self.compute_reward(completion, sample.answer))
+
+    def _checked(self, score: object) -> RewardFunctionScore:
+        """What `compute_reward` has returned. Raises UsageError if that is no score."""
+        if fault := _fault_of(score):
+            name = self.task_name or type(self).__name__
+            raise UsageError(f"compute_reward of {name!r} returned {type(score).__name__}{fault}")
+        assert isinstance(score, RewardFunctionScore)  # else that is the fault
+        return score
 
     def passes(self, sample: Sample, completion: str, *, likely: bool) -> bool | None:  # noqa: ARG002
         """Whether a completion passes, at the lowest cost; None if that cannot be decided.
@@ -108,7 +120,10 @@ class RewardFunction(ABC):
             UsageError: the two sequences differ in length.
         """
         pairs = paired(model_outputs, expected_outputs)
-        return [self.compute_reward(output, expected, answer_tag) for output, expected in pairs]
+        return [
+            self._checked(self.compute_reward(output, expected, answer_tag))
+            for output, expected in pairs
+        ]
 
     def score_many(self, pairs: Iterable[tuple[Sample, str]]) -> list[RewardFunctionScore]:
         """Score each pair of a row and a completion as `score`, in order."""
@@ -121,6 +136,72 @@ class RewardFunction(ABC):
         from .shaping import shape
 
         return shape(score, model_output or "", self._signals)
+
+
+def _fault_of(score: object) -> str:
+    """Why what a reward returned is no score; "" if it is one."""
+    if not isinstance(score, RewardFunctionScore):
+        return "; return a RewardFunctionScore"
+    if score.status not in STATUSES:
+        return f" with the status {score.status!r}; it is one of {', '.join(STATUSES)}"
+    for name in ("format_score", "correctness_score"):
+        value = getattr(score, name)
+        if not (isinstance(value, Real) and 0 <= float(value) <= 1):  # also refuses nan
+            return f" with {name} {value!r}; it is from 0 to 1"
+    return ""
+
+
+class AnswerRewardFunction(RewardFunction):
+    """A reward that judges one text of a completion: the content of the last answer tag.
+
+    A subclass defines `_judged`, and `_content` if the text is found in another way.
+    """
+
+    def compute_reward(
+        self, model_output: str, expected_output: Expected, answer_tag: str = ANSWER_TAG
+    ) -> RewardFunctionScore:
+        """Score a completion against a row's answer, or a callable that takes the judged text."""
+        return self._scored(model_output, expected_output, answer_tag, self._judged)
+
+    def _scored(
+        self,
+        model_output: str,
+        expected: Expected,
+        answer_tag: str,
+        judged: Callable[[float, str, object], RewardFunctionScore],
+    ) -> RewardFunctionScore:
+        """Score a completion; `judged` is `_judged`, or that with what else it takes."""
+        text = model_output if isinstance(model_output, str) else ""
+        score = too_long(text)
+        if score is None:
+            try:
+                format_score, content = self._content(text, answer_tag)
+                if callable(expected):
+                    score = by_predicate(expected, format_score, content)
+                else:
+                    score = judged(format_score, content, expected)
+            except NoAnswer as fault:
+                score = RewardFunctionScore(fault.format_score, 0.0, str(fault))
+            except BadReference as fault:
+                score = unscored(format_score, str(fault))
+        return self.shaped(score, text)
+
+    def _content(self, text: str, answer_tag: str) -> tuple[float, str]:
+        """The format score of a completion, and the text that is judged. Raises `NoAnswer`."""
+        tags = tag_matches(text, answer_tag)
+        return format_of(tags), tags[-1].content if tags else ""
+
+    @abstractmethod
+    def _judged(self, format_score: float, content: str, expected: object) -> RewardFunctionScore:
+        """Score a text against a reference. Raises `BadReference`."""
+
+
+class NoAnswer(ValueError):
+    """The completion states no answer that can be judged; the message says why."""
+
+    def __init__(self, reason: str, format_score: float = 0.0) -> None:
+        super().__init__(reason)
+        self.format_score = format_score
 
 
 class BadReference(ValueError):

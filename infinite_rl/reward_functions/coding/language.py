@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import TypeAlias
 
 from ...errors import UnknownName
-from ...sandbox.javascript.runners import files_of, missing_member, missing_runner
+from ...sandbox.javascript.runners import files_of, missing_library, missing_member, missing_runner
 from ...sandbox.runtimes import language_of, language_of_tests, runtime_named
 from ..reward_function import BadReference
 from .calls import WrongLanguage, call_tests
@@ -73,6 +73,8 @@ def in_language(reference: Reference, language: str) -> Runnable:
             raise BadReference(f"the tests cannot run: they are written for {runner}")
         if member := next(filter(None, map(missing_member, texts)), ""):
             raise BadReference(f"the tests cannot run: there is no {member}")
+        if library := missing_library(texts):
+            raise BadReference(f"the tests cannot run: they use {library}, which is not there")
         names = {"solution", "main", PurePosixPath(reference.file).stem} - {""}
         for path in chain.from_iterable(map(files_of, texts)):
             if PurePosixPath(path).stem not in names:

@@ -22,7 +22,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from ...layout import ANSWER_TAG
+from ...layout import ANSWER_TAG, without_tag
 from ...parsing.markup import code_blocks, split_thinking, tag_matches
 from ...sandbox.javascript.tokens import tokens
 from ...sandbox.runtimes import language_of, language_of_tests
@@ -54,7 +54,7 @@ def read_submission(model_output: str, answer_tag: str, language: str) -> Submis
     """
     tags = tag_matches(model_output, answer_tag)
     if not tags:
-        return Submission(0.0, error=f"no <{answer_tag}> tag in the output")
+        return Submission(0.0, error=without_tag(answer_tag))
     content, format_score, label = tags[-1].content, 0.5, ""
     blocks = code_blocks(content)
     closed = [block for block in blocks if block.closed]

@@ -1,7 +1,7 @@
 """The forms of a reference of a coding answer, distinguished by shape.
 
 Pure. Text is never guessed to be code: only text that consists of code fences is code, or text that
-consists of assertions that call something, which no program prints.
+as a whole is tests, which no program prints.
 """
 
 import ast
@@ -19,6 +19,7 @@ from ...errors import shown
 from ...parsing.markup import CodeBlock, code_blocks
 from ...parsing.syntax import UNREADABLE, syntax_tree
 from ...sandbox.checkers import CHECKERS
+from ...sandbox.javascript.tokens import tokens
 from ...sandbox.runtimes import language_of
 from ..compare import RULES, TOLERANT, WITH_TOLERANCE, Tolerance
 from ..reward_function import BadReference
@@ -53,6 +54,15 @@ _JAVASCRIPT_ASSERTION = re.compile(
     r"(?:\.strict)?(?:\.[A-Za-z]+)?)\((?P<inside>[^\n]*)\);?"
 )
 _CALL = re.compile(r"[\w$]\(")
+# What a text of tests begins with, and what at least one of a list of tests holds.
+_PYTHON_TEST = re.compile(r"(?:assert|import|from|def|class|async\s+def)\b|@\w")
+_JAVASCRIPT_TEST = re.compile(
+    r"(?:console\.)?assert(?:\.\w+)*\(|(?:describe|it|test)(?:\.\w+)?\(\s*['\"`]"
+    r"|(?:const|let|var)\s[^\n=]+=\s*require\(|import\s[^\n;]+\sfrom\s*['\"]"
+)
+_CHECKED = re.compile(r"assert|\braises\b|\bexpect\(")
+_LIST_OF_TEXTS = re.compile(r"\s*\[\s*[\"\]]")
+_MAX_TEST_CHARS = 200_000  # of a text that is parsed to see whether it is tests
 _COMMENT_LINE = re.compile(r"^[ \t]*(?:#|//)[^\n]*", re.MULTILINE)
 _MAX_TOLERANCE = 1e300
 _STATED_TIMEOUT = re.compile(r'"limits"\s*:\s*\{[^{}]{0,80}?"timeout"\s*:\s*([0-9]+(?:\.[0-9]+)?)')
@@ -204,6 +214,9 @@ def read_reference(expected: object) -> Reference:
       a function, or "Solution().f"
     - text that consists of Python `assert` statements, or of lines of `assert` or `console.assert`
       of JavaScript, each of which calls something: tests
+    - a list of tests, or its JSON text: source texts that all begin with an assertion, an import or
+      a definition (or `test(`, `it(`, `describe(`), and of which one asserts something. An empty
+      list is no reference. One such text that begins with no assertion is one test
     - text that consists of code fences in a language with a runtime, or without a language: code,
       or tests as above
     - any other text, number or JSON: the text to be printed. An object with "output" is such a text
@@ -221,7 +234,8 @@ def read_reference(expected: object) -> Reference:
         return _read_text(expected)
     if isinstance(expected, Mapping) and _is_spec(expected):
         return _read_spec(expected)
-    return Output(_printed(expected))
+    tests = _read_list(expected) if isinstance(expected, list | tuple) else None
+    return tests or Output(_printed(expected))
 
 
 def stated_bound(expected: object) -> float:
@@ -309,9 +323,58 @@ def _python_assertions(text: str) -> tuple[str, ...]:
         return ()
 
 
+def _read_list(values: Sequence[object]) -> Tests | None:
+    """The tests of a list of them; None for a list that is a value. Raises `BadReference`."""
+    if not values:
+        raise BadReference('there are no tests (an empty list that is printed: {"output": "[]"})')
+    texts = [each for each in values if isinstance(each, str)]
+    languages = _languages_of_tests(texts) if len(texts) == len(values) else []
+    if not languages:
+        return None
+    return _read_tests({"tests": texts}, languages[0] if len(languages) == 1 else "", "")
+
+
+def _languages_of_tests(texts: Sequence[str]) -> list[str]:
+    """The languages in which all the texts are tests."""
+    if not any(map(_CHECKED.search, texts)) or sum(map(len, texts)) > _MAX_TEST_CHARS:
+        return []
+    kinds = {"python": _is_python_test, "javascript": _is_javascript_test}
+    return [language for language, is_test in kinds.items() if all(map(is_test, texts))]
+
+
+def _is_python_test(text: str) -> bool:
+    if not _PYTHON_TEST.match(text.lstrip()):
+        return False
+    try:
+        return bool(syntax_tree(text.strip()).body)
+    except UNREADABLE:
+        return False
+
+
+def _is_javascript_test(text: str) -> bool:
+    """Whether a text begins as a test does, and its brackets match to the end of a statement."""
+    if not _JAVASCRIPT_TEST.match(text.lstrip()):
+        return False
+    depth, last = 0, ""
+    for token in tokens(text):
+        depth, last = depth + token.opens - token.closes, token.text
+        if depth < 0:
+            return False
+    return not depth and (last in (")", "}", ";") or text.lstrip().startswith("import"))
+
+
 def _read_bare(text: str) -> Reference:
     if tests := _assertions(text):
         return tests
+    if _LIST_OF_TEXTS.match(text):
+        try:
+            values = json.loads(text)
+        except (ValueError, RecursionError):
+            return Output(text)
+        return _read_list(values) or Output(text)
+    is_assertion = text.lstrip().startswith(("assert", "console."))  # with other lines: a text
+    if languages := [] if is_assertion else _languages_of_tests([text]):
+        return _read_tests({"tests": text}, languages[0] if len(languages) == 1 else "", "")
     if not text.lstrip().startswith("{"):
         return Output(text)
     try:

@@ -102,7 +102,7 @@ class CodingRewardFunction(RewardFunction):
     """
 
     name = "coding"
-    version = "11"
+    version = "12"
     options = frozenset({"first_failure", "time_factor"})
 
     def __init__(

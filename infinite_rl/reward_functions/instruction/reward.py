@@ -12,7 +12,7 @@ from ...errors import UnknownName, UsageError, import_extra, look_up, shown
 from ...layout import ANSWER_TAG
 from ...parsing.markup import format_of, split_thinking, tag_matches
 from ...types import RewardFunctionScore
-from ..reward_function import Expected, RewardFunction, by_predicate, too_long, unscored
+from ..reward_function import AnswerRewardFunction, unscored
 from .checks import CHECKS, PUBLISHED
 from .text import language_model, strip_invisible
 
@@ -31,7 +31,7 @@ class Instruction:
     follows: partial[bool]
 
 
-class InstructionRewardFunction(RewardFunction):
+class InstructionRewardFunction(AnswerRewardFunction):
     """Judge whether a text follows instructions that a program can check (IFEval).
 
     The judged text is the content of the last answer tag, or without a tag the completion itself.
@@ -76,25 +76,11 @@ class InstructionRewardFunction(RewardFunction):
         del language
         language_model()
 
-    def compute_reward(
-        self, model_output: str, expected_output: Expected, answer_tag: str = ANSWER_TAG
-    ) -> RewardFunctionScore:
-        """Score a completion.
+    def _content(self, text: str, answer_tag: str) -> tuple[float, str]:
+        return judged_text(text, answer_tag)
 
-        `expected_output` is what `read_instructions` reads, or a callable that takes the judged
-        text and returns True, False or a share in [0, 1].
-        """
-        text = model_output if isinstance(model_output, str) else ""
-        if score := too_long(text):
-            return self.shaped(score, text)
-        content, format_score = judged_text(text, answer_tag)
-        if callable(expected_output):
-            score = by_predicate(expected_output, format_score, content)
-        else:
-            score = self._checked(expected_output, content, format_score)
-        return self.shaped(score, text)
-
-    def _checked(self, expected: object, content: str, format_score: float) -> RewardFunctionScore:
+    def _judged(self, format_score: float, content: str, expected: object) -> RewardFunctionScore:
+        """Score a text. `expected` is what `read_instructions` reads."""
         try:
             instructions = read_instructions(expected)
             if self.convention == "published":
@@ -115,8 +101,8 @@ class InstructionRewardFunction(RewardFunction):
         )
 
 
-def judged_text(text: str, answer_tag: str = ANSWER_TAG) -> tuple[str, float]:
-    """The text that is judged, without zero-width characters, and its format score."""
+def judged_text(text: str, answer_tag: str = ANSWER_TAG) -> tuple[float, str]:
+    """The format score, and the text that is judged, without zero-width characters."""
     tags = tag_matches(text, answer_tag)
     if tags:
         content, format_score = tags[-1].content, format_of(tags)
@@ -124,7 +110,7 @@ def judged_text(text: str, answer_tag: str = ANSWER_TAG) -> tuple[str, float]:
         visible, _ = split_thinking(text)
         content = text if visible == text else visible.strip()
         format_score = 1.0 if content.strip() else 0.0
-    return strip_invisible(content), format_score
+    return format_score, strip_invisible(content)
 
 
 def follows(text: str, instruction: Instruction, *, loose: bool = False) -> bool:

@@ -13,15 +13,7 @@ from ...sandbox.calibration import time_factor
 from ...sandbox.runtimes import FUEL_EPOCH_NS, Limits
 from ...sandbox.sql.values import ResultSet, SqlError
 from ...types import RewardFunctionScore, Sample
-from ..reward_function import (
-    BadReference,
-    Expected,
-    RewardFunction,
-    by_predicate,
-    reference_text,
-    too_long,
-    unscored,
-)
+from ..reward_function import AnswerRewardFunction, BadReference, reference_text, unscored
 from .compare import as_run, same_results
 from .databases import image_of, sql_guest
 from .reference import SqlReference, read_reference
@@ -32,7 +24,7 @@ _FENCES = ("sql", "sqlite", "sqlite3")
 _GOLDS = 8  # whose results are kept
 
 
-class SqlRewardFunction(RewardFunction):
+class SqlRewardFunction(AnswerRewardFunction):
     """Judge a query of SQLite's dialect by the rows that it returns.
 
     The query is the last fenced block in the last answer tag (in "sql" or no language), else the
@@ -64,31 +56,23 @@ class SqlRewardFunction(RewardFunction):
         """Load the sandbox, which is compiled once on each machine."""
         sql_guest()
 
-    def compute_reward(
-        self, model_output: str, expected_output: Expected, answer_tag: str = ANSWER_TAG
-    ) -> RewardFunctionScore:
-        """Score a query. `expected_output` is the answer of the row as JSON, decoded or not."""
-        text = model_output if isinstance(model_output, str) else ""
-        if long := too_long(text):
-            return self.shaped(long, text)
-        form, query = read_query(text, answer_tag)
-        if callable(expected_output):
-            return self.shaped(by_predicate(expected_output, form, query), text)
-        try:
-            answer = reference_text(expected_output, "the answer")
-            score = self._judged(form, query, read_reference(answer))
-        except BadReference as fault:
-            score = unscored(form, str(fault))
-        except RuntimeMissing as fault:
-            score = unscored(form, str(fault), missing="sql")
-        return self.shaped(score, text)
+    def _content(self, text: str, answer_tag: str) -> tuple[float, str]:
+        return read_query(text, answer_tag)
 
     def accepts_empty(self, sample: Sample, empty: str) -> bool:  # noqa: ARG002
         """Whether a row's answer accepts a query without rows."""
         return self.score(sample, tagged("SELECT 1 WHERE 0")).passed
 
-    def _judged(self, form: float, query: str, reference: SqlReference) -> RewardFunctionScore:
-        """Judge a query. Raises `BadReference`, `RuntimeMissing`."""
+    def _judged(self, format_score: float, content: str, expected: object) -> RewardFunctionScore:
+        """Score a query. `expected` is the answer of the row as JSON, decoded or not."""
+        reference = read_reference(reference_text(expected, "the answer"))
+        try:
+            return self._compared(format_score, content, reference)
+        except RuntimeMissing as fault:
+            return unscored(format_score, str(fault), missing="sql")
+
+    def _compared(self, form: float, query: str, reference: SqlReference) -> RewardFunctionScore:
+        """Compare rows with those of the gold. Raises `BadReference`, `RuntimeMissing`."""
         if not query.strip():
             return RewardFunctionScore(form, 0.0, "the answer holds no query")
         timeout = reference.limits.timeout
