@@ -153,7 +153,7 @@ class Runtime:
 
 
 _GUESTS = "infinite_rl.sandbox"
-_JAVASCRIPT = "58b1b2d1fd2245392cca24d8f67453e4eee7d86de9a16b965c840f4b802d58a5"
+_JAVASCRIPT = "f8b874d275babba5b32605834776836b794e5016fffb16d34121e824f92f539e"
 _SQL = "cc1891081351817f5487dde61c980fef8a4b04b36f4fcbae6d4cdc92eb3de4fd"
 # fmt: off
 RUNTIMES: tuple[Runtime, ...] = (

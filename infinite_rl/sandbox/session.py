@@ -76,7 +76,7 @@ class TurnResult:
 
     @property
     def text(self) -> str:
-        """All of it as a model reads it."""
+        """The whole result as a model reads it."""
         parts = [each.rstrip("\n") for each in (self.stdout, self.stderr, self.value, self.error)]
         parts.append("[the output was cut]" if self.is_cut else "")
         return "\n".join(filter(None, parts)) or "(no output)"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import struct
 from collections.abc import Mapping
+from mmap import mmap
 from typing import Any, Protocol
 
 from .instance import HostFunction, OutOfBounds
@@ -38,8 +39,17 @@ class Memory(Protocol):
     def fuel_used(self) -> int: ...
 
 
+class OpenFile(Protocol):
+    """Bytes, and the place of the next one."""
+
+    at: int
+
+    @property
+    def data(self) -> bytes | bytearray | mmap: ...
+
+
 class _File:
-    """An open file, or standard input: bytes, and the place of the next one."""
+    """An open file, or standard input."""
 
     def __init__(self, data: bytes | bytearray) -> None:
         self.data, self.at = data, 0
@@ -64,6 +74,7 @@ class System:
         self._arguments = [each.encode() + b"\0" for each in arguments]
         self._files = dict(files or {})
         self._open: dict[int, _File] = {0: _File(stdin)}
+        self._folders = {_FOLDER_FD: b"/"} if files else {}
         self._next = _FOLDER_FD + 1
         self._limits, self._room = limits, limits.output_chars
         self.written: dict[int, list[bytes]] = {1: [], 2: []}
@@ -141,20 +152,30 @@ class System:
         return _OK
 
     def on_fd_read(self, number: int, pieces: int, count: int, result: int) -> int:
-        file, total = self._open.get(number), 0
+        file = self._readable(number)
         if file is None:
             return _BAD_FD
-        for address, size in self._vectors(pieces, count):
-            data = bytes(file.data[file.at : file.at + size])
-            self.memory.write(address, data)
-            file.at += len(data)
-            total += len(data)
-            if len(data) < size:
-                break
+        total = self._fill(file.data, file.at, pieces, count)
+        file.at += total
         return self._number(result, total)
 
+    def _readable(self, number: int) -> OpenFile | None:
+        """The open file of this number; None if there is none, or it is a folder."""
+        return self._open.get(number)
+
+    def _fill(self, data: bytes | bytearray | mmap, start: int, pieces: int, count: int) -> int:
+        """Write data from a place on into pieces of the memory; return how many bytes."""
+        at = start
+        for address, size in self._vectors(pieces, count):
+            part = bytes(data[at : at + size])
+            self.memory.write(address, part)
+            at += len(part)
+            if len(part) < size:
+                break
+        return at - start
+
     def on_fd_seek(self, number: int, offset: int, whence: int, result: int) -> int:
-        file = self._open.get(number)
+        file = self._readable(number)
         if file is None or number == 0:
             return _NOT_SEEKABLE if number in (0, 1, 2) else _BAD_FD
         starts = {0: 0, 1: file.at, 2: len(file.data)}
@@ -192,15 +213,15 @@ class System:
         return _OK
 
     def on_fd_prestat_get(self, number: int, result: int) -> int:
-        if number != _FOLDER_FD or not self._files:
+        if number not in self._folders:
             return _BAD_FD
-        self.memory.write(result, struct.pack("<II", 0, 1))
+        self.memory.write(result, struct.pack("<II", 0, len(self._folders[number])))
         return _OK
 
     def on_fd_prestat_dir_name(self, number: int, address: int, size: int) -> int:
-        if number != _FOLDER_FD or size < 1:
+        if number not in self._folders or size < len(self._folders[number]):
             return _INVALID
-        self.memory.write(address, b"/")
+        self.memory.write(address, self._folders[number])
         return _OK
 
     def on_path_open(

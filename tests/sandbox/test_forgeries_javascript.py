@@ -160,4 +160,4 @@ def test_no_program_keeps_a_failure_of_its_tests_to_itself() -> None:
         if passed != (list(range(len(tests))) if name.startswith("honest: ") else []):
             faults.append((name, passed))
     assert_none(faults)
-    assert len(FAILURES) == 35
+    assert len(FAILURES) == 39

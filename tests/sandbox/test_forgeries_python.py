@@ -98,4 +98,4 @@ def test_no_program_keeps_a_failure_of_its_tests_to_itself() -> None:
         elif "SyntaxError" in "".join(each.message for each in execution.tests):
             faults.append((name, "has not begun"))
     assert_none(faults)
-    assert len(FAILURES) == 65
+    assert len(FAILURES) == 100

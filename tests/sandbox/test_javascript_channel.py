@@ -261,7 +261,6 @@ class Fire:
 
 FIRES = [
     (1, 1000),
-    pytest.param(10**6, 4_000, marks=pytest.mark.slow),
     pytest.param(10**8, 10**6, marks=[pytest.mark.slow, pytest.mark.soak]),
 ]
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from infinite_rl.sandbox.javascript.runners import missing_member, runner_of
+from infinite_rl.sandbox.javascript.runners import missing_library, missing_member, runner_of
 from tests.support.labelled import Tables
 
 tables = Tables(__file__)
@@ -20,6 +20,17 @@ def test_a_test_for_a_runner_is_known(test: str) -> None:
 @tables
 def test_a_test_that_needs_no_runner_is_left_alone(test: str) -> None:
     assert runner_of(test) == ""
+
+
+@tables
+def test_a_library_that_the_tests_never_import_is_named(test: str) -> None:
+    assert missing_library((test,)) in ("chai", "_", "sinon", "lodash")
+    assert missing_library(("const chai = _ = sinon = lodash = {}; f(1)", test)) == ""
+
+
+@tables
+def test_a_name_that_is_no_library_of_the_tests_is_left_alone(test: str) -> None:
+    assert missing_library((test,)) == ""
 
 
 def test_the_reason_names_the_runner_or_its_functions() -> None:

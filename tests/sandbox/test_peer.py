@@ -944,7 +944,6 @@ def shot(state: Fire, faults: list[Any]) -> bool:
 
 FIRES = [
     (1, 1000),
-    pytest.param(2, 20_000, marks=pytest.mark.slow),
     pytest.param(3, 10**6, marks=[pytest.mark.slow, pytest.mark.soak]),
 ]
 

@@ -31,7 +31,7 @@ from tests.support.sandbox_runs import Block, check, groups_of, read_groups
 tables = Tables(__file__)
 
 ROOT = Path(__file__).parents[2]
-GUIDES = ("sandbox", "containment", "sandbox-tests")
+GUIDES = ("sandbox", "containment", "sandbox-tests", "sandbox-speed")
 PAGES = "".join((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in GUIDES)
 FACTS = Path(__file__).with_name("sandbox_facts.txt")
 LANGUAGES = ("python", "javascript")
@@ -311,6 +311,18 @@ def test_verdict_unscored(language: str) -> None:
     ):
         answer = f"<answer>{code[language]}</answer>"
         assert reward.compute_reward(answer, {"tests": [tests]}, language=language).status == status
+    forged = {
+        "python": "class np: allclose = staticmethod(lambda *a: True)\ndef f(x): return 1",
+        "javascript": "var chai = { expect: () => ({ to: { equal() {} } }) }; const f = (x) => 1",
+    }
+    forgot = {
+        "python": "assert np.allclose(f(1), 2)",
+        "javascript": "chai.expect(f(1)).to.equal(2)",
+    }
+    for code in (right, forged):
+        answer = f"<answer>{code[language]}</answer>"
+        verdict = reward.compute_reward(answer, {"tests": [forgot[language]]}, language=language)
+        assert verdict.status == "unscored"
     ava = {"tests": ["require('ava')('f', (t) => { t.is(f(1), 2) })"]}
     answer = f"<answer>{right['javascript']}</answer>"
     assert reward.compute_reward(answer, ava, language="javascript").status == "unscored"
@@ -428,7 +440,7 @@ def test_batch_processes(language: str) -> None:
         assert executor.batch_run(codes, language) == [
             executor.run_single(code, language) for code in codes
         ]
-        pids = {worker.pid for worker in workers._pool._idle}
+        pids = {worker.pid for worker in workers._pool.idle}
     assert pids and not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
@@ -436,14 +448,14 @@ def test_batch_processes(language: str) -> None:
 def test_batch_death() -> None:
     with RewardExecutor() as executor:
         assert executor.batch_run([HELLO["python"]] * 3, "python")
-        for worker in workers._pool._idle:
+        for worker in workers._pool.idle:
             os.kill(worker.pid, signal.SIGKILL)
         assert executor.batch_run([HELLO["python"]] * 3, "python") == [("hello", "")] * 3
 
 
 def _batch_and_workers() -> tuple[list[tuple[str, str]], set[int]]:
     told = RewardExecutor().batch_run([HELLO["python"]] * 3, "python")
-    return told, {worker.pid for worker in workers._pool._idle}
+    return told, {worker.pid for worker in workers._pool.idle}
 
 
 @pytest.mark.slow

@@ -396,6 +396,7 @@ function isAsTold(object, record) {
 }
 
 const bare = own(new PrimordialWeakMap()); // functions of ours, of which the other side gets the call alone
+const kept = own(new PrimordialWeakMap()); // functions of ours that the other side may not call
 
 function described(record) {
     const object = record.held;
@@ -1183,7 +1184,7 @@ function serve(text) {
 function ownFunction(part) {
     if (!isJudge) return decode(part);
     const record = isArray(part) && part.length === 1 ? records.get(part[0]) : undefined;
-    return record?.isOwn && typeof record.held === 'function' ? record.held : nonsense();
+    return record?.isOwn && typeof record.held === 'function' && !kept.has(record.held) ? record.held : nonsense();
 }
 
 function performed(what) {

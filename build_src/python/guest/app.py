@@ -321,6 +321,7 @@ def _warm_up_tests(world: WitWorld) -> None:
     sys.meta_path[:] = finders
     unittest.main = main
     vars(pickle).update(pickling)
+    green.is_watched = False
 
 
 def _leave_library() -> None:

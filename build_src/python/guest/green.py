@@ -13,6 +13,7 @@ generator can be left, as in the main thread or below `sorted`, a wait runs the 
 
 import _threading_local
 import ast
+import asyncio
 import builtins
 import concurrent.futures
 import copy
@@ -56,6 +57,12 @@ _running: list["_Task"] = []  # whose code is on the stack; the last one runs
 _twins: dict[types.FunctionType, Callable[..., Steps]] = {}  # what blocks, as generators
 _codes: dict[types.CodeType, types.CodeType | None] = {}  # of functions: those of their twins
 _twin_codes: set[int] = set()  # identities, of codes that live as long as the program
+_MOST_TURNS = 1000  # of threads that tests leave behind
+is_watched = False  # whether this is the interpreter of tests, which ask what went wrong
+# Unread errors. The key is the id of the thread that ended with the error, or of the future that
+# holds it. Thread and future are kept, so that no other object gets their id.
+_unread: dict[int, tuple[Any, BaseException]] = {}
+_expected: set[type[BaseException]] = set()  # errors that were read: more of a kind are no news
 
 
 class _Task:
@@ -70,9 +77,11 @@ class _Task:
     def _body(self) -> Steps:
         try:
             yield from _steps(_twin(self.thread.run)())
-        except SystemExit:
-            pass
+        except SystemExit as error:
+            note_unread(error, error)
         except BaseException as error:  # as Python does: of a thread the hook is told
+            if threading.excepthook is threading.__excepthook__:
+                note_unread(error, error)
             trace = error.__traceback__
             while trace and trace.tb_frame.f_code.co_filename == _FILE:
                 trace = trace.tb_next
@@ -135,6 +144,35 @@ def _run_others(ready: Callable[[], Any], deadline: float | None) -> None:
 def finish() -> None:
     """Run what is left of the threads that are no daemons, as Python does when it ends."""
     _drive(_until(lambda: all(task.thread.daemon for task in _tasks)))
+
+
+def note_unread(owner: Any, error: BaseException) -> None:
+    """Remember an error until somebody reads it."""
+    if is_watched:
+        _unread[id(owner)] = owner, error
+
+
+def note_read(owner: Any) -> None:
+    """Forget the error of a future that somebody reads."""
+    if id(owner) in _unread:
+        _expected.add(type(_unread.pop(id(owner))[1]))
+
+
+def unread_errors() -> list[BaseException]:
+    """Run the threads that need not wait. Return each unread error once."""
+    for _ in range(_MOST_TURNS):
+        task = next((each for each in _tasks if _is_due(each)), None)
+        if task is None:
+            break
+        task.step()
+    found = [error for _owner, error in _unread.values() if type(error) not in _expected]
+    _unread.clear()
+    _expected.clear()
+    return found
+
+
+def _is_due(task: _Task) -> bool:
+    return not task.thread.daemon and task.can_run()
 
 
 # --- functions as generators -------------------------------------------------------------------
@@ -749,6 +787,7 @@ def _submit(pool: Any, fn: Callable[..., Any], /, *args: Any, **options: Any) ->
             try:
                 future.set_result((yield from _steps(_twin(fn)(*args, **options))))
             except BaseException as error:  # it belongs to whoever asks for the result
+                note_unread(future, error)
                 future.set_exception(error)
         slots.remove(slot)
 
@@ -768,16 +807,36 @@ def _shutdown(pool: Any, wait: bool = True, *, cancel_futures: bool = False) -> 
 
 
 _plain_result = concurrent.futures.Future.result
+_plain_exception = concurrent.futures.Future.exception
 
 
 @_blocking
 def _result(self: Any, timeout: float | None = None) -> Steps:
     yield from _until(self.done, timeout)
+    note_read(self)
     return _plain_result(self, 0)
 
 
+@_blocking
+def _exception(self: Any, timeout: float | None = None) -> Steps:
+    yield from _until(self.done, timeout)
+    note_read(self)
+    return _plain_exception(self, 0)
+
+
+_plain_handler = asyncio.BaseEventLoop.default_exception_handler
+
+
+def _handle_exception(loop: Any, context: dict[str, Any]) -> None:
+    """Record the error of a callback, or of a task that was never awaited."""
+    error = context.get("exception")
+    if error is not None:
+        note_unread(error, error)
+    _plain_handler(loop, context)
+
+
 def install() -> None:
-    """Put all of this in the place of what the standard library has."""
+    """Replace the standard library's threads, locks, queues and futures by those of this module."""
     threading.Lock = threading._allocate_lock = Lock
     threading.RLock = threading._RLock = threading._CRLock = threading._PyRLock = RLock
     _threading_local.RLock, _threading_local.current_thread = RLock, _current_thread
@@ -797,7 +856,8 @@ def install() -> None:
         (queue.Queue, {"get": _get, "put": _put, "join": _join_queue}),
         (queue._PySimpleQueue, {"get": _get_simple}),
         (concurrent.futures.ThreadPoolExecutor, {"submit": _submit, "shutdown": _shutdown}),
-        (concurrent.futures.Future, {"result": _result}),
+        (concurrent.futures.Future, {"result": _result, "exception": _exception}),
+        (asyncio.BaseEventLoop, {"default_exception_handler": _handle_exception}),
         (time, {"sleep": _sleep}),
     ]
     queue.SimpleQueue = queue._PySimpleQueue

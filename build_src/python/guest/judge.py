@@ -25,6 +25,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import green
 import peer
 import plain
 import shared
@@ -65,6 +66,8 @@ class Judge(peer.Peer):
         self._shared: frozenset[str] = frozenset()
         self._watched: frozenset[str] = frozenset()
         self.names: dict[str, Any] = {}
+        self.starless: frozenset[str] = frozenset()  # names that no star import brings
+        self.imported: dict[str, Any] = {}  # what imports from the program gave
         self._pushed: dict[str, Any] = {}
         self.exits: list[SystemExit] = []  # that the program raised, or passed on
         self.may_stop = False  # whether the tests speak of StopIteration
@@ -89,6 +92,24 @@ class Judge(peer.Peer):
         """Return the names that the program defines."""
         names = [name for name in self.ask("names") if type(name) is str and name.isidentifier()]
         return [name for name in names if not name.startswith("_")]
+
+    def star_names(self) -> list[str]:
+        """Return what `from solution import *` brings: nothing that the tests have already.
+
+        The program's own exceptions are brought, whose names those of Python may be.
+        """
+        return [
+            name
+            for name in self.public_names()
+            if (name not in self.starless or self._is_own_error(name))
+            and (name not in self.names or self.names[name] is self.imported.get(name, peer))
+        ]
+
+    def _is_own_error(self, name: str) -> bool:
+        known, value = vars(builtins).get(name), self.named(name)
+        if known in _CATCH_ALL or not isinstance(known, type) or not isinstance(value, Mirror):
+            return False
+        return issubclass(known, Exception) and issubclass(value, Exception)
 
     # --- what crosses beside a request -----------------------------------------------------------
 
@@ -187,10 +208,14 @@ class Judge(peer.Peer):
             self.lost = [each for each in self.lost[:mark] if each is not error]
 
     def raise_lost(self) -> None:
-        """Raise a failure of the tests that the program got and kept to itself."""
+        """Raise a failed assertion that the program has caught, or an unread error.
+
+        A SystemExit that ended a thread counts only if the program raised it.
+        """
         lost, self.lost = self.lost, []
-        if lost:
-            raise lost[0]
+        for error in [*lost, *green.unread_errors()]:
+            if not isinstance(error, SystemExit) or any(error is each for each in self.exits):
+                raise error
 
     def encode_error(self, error: BaseException) -> Any:
         self.hand_over(error)
@@ -243,16 +268,20 @@ def _environ() -> Any:
 class _Builtins(dict[str, Any]):
     """Python's builtins, and behind them the names of the program."""
 
-    def __init__(self, judge: Judge, subjects: frozenset[str], bound: frozenset[str]) -> None:
+    def __init__(self, judge: Judge, facts: dict[str, Any]) -> None:
         super().__init__(vars(builtins))
-        self._judge, self._bound = judge, bound
-        for name in subjects:
+        self._judge, self._bound = judge, frozenset(facts["unread"])
+        self._modules = facts["libraries"]
+        for name in facts["subjects"]:
             self.pop(name, None)
+        judge.starless = frozenset(self) | self._modules.keys()
         self["globals"] = lambda: _Globals(judge)
 
     def __missing__(self, name: str) -> Any:
         if name.startswith("__") or name in self._bound:
             raise KeyError(name)
+        if name in self._modules:
+            return importlib.import_module(self._modules[name])
         try:
             return self._judge.named(name)
         except KeyError:
@@ -284,12 +313,13 @@ class _ProgramModule(types.ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
-            names = object.__getattribute__(self, "_judge").public_names()
-            return [each for each in names if vars(builtins).get(each) not in _CATCH_ALL]
+            return object.__getattribute__(self, "_judge").star_names()
         if name.startswith("__"):
             raise AttributeError(name)
         try:
-            return object.__getattribute__(self, "_judge").named(name, "attribute")
+            judge = object.__getattribute__(self, "_judge")
+            judge.imported[name] = value = judge.named(name, "attribute")
+            return value
         except KeyError:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}") from None
 
@@ -457,17 +487,56 @@ class _Symbols:
             self._walk(child)
 
 
-def subjects_of(symbols: _Symbols, entry_point: str, whole: str) -> frozenset[str]:
+def subjects_of(symbols: _Symbols, entry_point: str, names_none: bool) -> frozenset[str]:
     """Return the names of builtins that the program is asked for first.
 
-    A program may define `sum` itself, and a test of it then names nothing else.
+    A program may define `sum` itself, and a test of it then names nothing else. `names_none`: no
+    import names what is the program's.
     """
     if entry_point:
         return frozenset((entry_point,))
     free = symbols.read - symbols.bound - {"__name__", "__file__", "__doc__"}
-    if any(name not in vars(builtins) for name in free) or "import" in whole:
+    if any(name not in vars(builtins) for name in free) or not names_none:
         return frozenset()
     return frozenset(free)
+
+
+_OTHERS = {name: name for name in ("pytest", "numpy", "pandas")} | {"np": "numpy", "pd": "pandas"}
+_LOUD = {"antigravity", "this"}  # which do something when they are imported
+_LIBRARIES = _OTHERS | {
+    name: name for name in sys.stdlib_module_names - _LOUD if not name.startswith("_")
+}
+
+
+def libraries_of(
+    symbols: _Symbols, texts: Sequence[str], entry_point: str, names_program: bool
+) -> dict[str, str]:
+    """Return the modules that tests use and forgot to import, by their names in the tests.
+
+    The task may ask for a class named `calendar`. So a name counts as a module only if the tests
+    use another name of the program, and if the module has every attribute that they read of it.
+    """
+    free = symbols.read - symbols.bound - vars(builtins).keys() - {"__file__"}
+    found = (free & _LIBRARIES.keys()) - {entry_point}
+    if not found or not (names_program or entry_point or free - found):
+        return {}
+    nodes = [node for text in texts for node in ast.walk(_parsed(text))]
+    owners: set[int] = set()
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            name = node.value.id
+            if name in found and _has(name, node.attr):
+                owners.add(id(node.value))
+    others = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in owners}
+    return {name: _LIBRARIES[name] for name in found - others}
+
+
+def _has(name: str, attribute: str) -> bool:
+    """Whether a module has an attribute; one that is not of the standard library has any."""
+    try:
+        return name in _OTHERS or hasattr(importlib.import_module(name), attribute)
+    except (ImportError, AttributeError, NotImplementedError, OSError):  # see `library`
+        return False
 
 
 # --- running them ------------------------------------------------------------------------------
@@ -645,15 +714,18 @@ def _unbridged(text: str) -> str:
 def _full_plan(setup: str, texts: list[str], entry_point: str, modules: list[str]) -> bytes:
     whole = "\n".join((setup, *texts))
     symbols = _Symbols([setup, *texts])
-    subjects = subjects_of(symbols, entry_point, whole)
     names = "|".join(map(re.escape, modules))
+    is_starred = bool(re.search(rf"\bfrom\s+(?:{names})\s+import\s+\*", whole))
+    subjects = subjects_of(symbols, entry_point, is_starred or "import" not in whole)
     importing = rf"\b(?:import|from|import_module|__import__)\b[^\n]*\b(?:{names})\b"
-    is_shared = not re.search(importing, whole)  # tests that import the program have own names
+    names_program = re.search(importing, whole)
+    is_shared = not names_program  # tests that import the program have own names
     watched = {name for text in texts * is_shared for name in watched_names(text)}
     facts = {
         "modules": [*modules],
         "classes": [*shown_classes([setup, *texts])],
         "subjects": [*subjects],
+        "libraries": libraries_of(symbols, [setup, *texts], entry_point, bool(names_program)),
         "unread": [] if subjects else [*symbols.bound - symbols.read],
         "shared": [*(symbols.assigned | symbols.functions) - symbols.read - {"check"}] * is_shared,
         "watched": [*watched],
@@ -725,9 +797,7 @@ class Tests:
         judge.show(facts["classes"])
         module = types.ModuleType("__main__")
         self._names = judge.names = vars(module)
-        self._names["__builtins__"] = _Builtins(
-            judge, frozenset(facts["subjects"]), frozenset(facts["unread"])
-        )
+        self._names["__builtins__"] = _Builtins(judge, facts)
         fences = _Fences(judge)
         self._names.update({"@failed": _failed, "@caught": fences.caught, "@asked": fences.asked})
         judge.scopes = [vars(builtins), self._names["__builtins__"]]
@@ -736,6 +806,7 @@ class Tests:
         # What it would run is collected afterwards.
         ran = types.SimpleNamespace(result=unittest.TestResult())
         vars(unittest)["main"] = lambda *_args, **_named: ran
+        green.is_watched = True
         judge.may_stop = facts["may_stop"]
         shared.share(judge, facts["shared_words"])
         sys.meta_path.insert(0, _Importer(judge, facts["modules"]))
@@ -757,6 +828,7 @@ class Tests:
 
     def _outcome(self, run: Callable[[], None]) -> str | None:
         self._judge.lost = []
+        green.unread_errors()  # of a test before
         try:
             run()
             self._judge.raise_lost()

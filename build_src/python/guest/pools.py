@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import starmap
 from typing import Any
 
+import green
+
 
 class Result:
     """What an asynchronous call gave; it has ended by the time anybody asks."""
@@ -19,10 +21,13 @@ class Result:
         except Exception as error:  # it belongs to whoever asks for the result
             self._error = error
         told = callback if self._error is None else error_callback
+        if self._error is not None and told is None:
+            green.note_unread(self, self._error)
         if told is not None:
             told(self._value if self._error is None else self._error)
 
     def get(self, timeout: float | None = None) -> Any:
+        green.note_read(self)
         if self._error is not None:
             raise self._error
         return self._value
@@ -34,6 +39,7 @@ class Result:
         return True
 
     def successful(self) -> bool:
+        green.note_read(self)
         return self._error is None
 
 

@@ -15,7 +15,10 @@ _TABLES = WordTables(__file__)
 _MODULES, _BLOCKS = _TABLES.words("modules"), _TABLES.words("blocks")
 _MISSING, _JEST, _SNAPSHOTS = map(_TABLES.words, ("missing", "jest", "snapshots"))
 _LISTS, _GLOBALS = _TABLES.words("lists"), _TABLES.words("globals")
+_LIBRARIES = sorted(_TABLES.words("libraries"))
 _MODIFIERS, _ASSERTIONS = _TABLES.words("modifiers"), _TABLES.words("assertions")
+_CALLED = _TABLES.words("called") | _BLOCKS | _ASSERTIONS
+_AFTER_PARAMETER = frozenset([",", ")", "=>", "=", ":", "}", "]", "in", "of"])
 _LONGEST_CHAIN = 8  # names before the call of an assertion, as in `require("assert").strict.ok(`
 _BEFORE_STATEMENT = frozenset(["", ";", "{", "}", ")", "]", "=>", "await", "return", "else"])
 
@@ -65,6 +68,25 @@ def missing_member(text: str) -> str:
     return ""
 
 
+@lru_cache(maxsize=256)
+def missing_library(texts: tuple[str, ...]) -> str:
+    """Return the library that tests use and never import, such as "chai", or "".
+
+    A program may be asked for a `_` of its own. So a name is a library's only if the tests also
+    call a function that they do not define.
+    """
+    trees = [_TestTokens(text) for text in texts]
+    named = [word for tree in trees for word in tree.outer_words()]
+    used = [name for name in _LIBRARIES if any(name == word for word, _ in named)]
+    if not used:
+        return ""
+    own = {name for tree in trees for name in tree.defined()}
+    calls = {word for word, after in named if after == "("} - own - _CALLED
+    # What stands before other marks may be a parameter or a key.
+    other = {word for word, after in named if after in _AFTER_PARAMETER}
+    return next((name for name in used if calls and name not in own | other), "")
+
+
 @lru_cache(maxsize=2048)
 def files_of(text: str) -> tuple[str, ...]:
     """Return the files that a test or a setup imports: paths that begin with a dot."""
@@ -106,6 +128,12 @@ class _TestTokens(TokenTree):
             declared = self.text(n - 1) in ("function", "*", "class", "import", "let", "var")
             if self.text(n + 1) == "=" or destructured or declared:
                 yield token.text
+
+    def outer_words(self) -> Iterator[tuple[str, str]]:
+        """The words that are no property's name, each with what follows."""
+        for n, token in enumerate(self.tokens):
+            if token.kind == "word" and self.text(n - 1) not in (".", "?."):
+                yield token.text, self.text(n + 1)
 
     def runner_calls(self) -> Iterator[str]:
         """The names of a runner's functions that are called as statements."""

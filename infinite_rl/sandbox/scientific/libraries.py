@@ -18,9 +18,14 @@ LIBRARIES = frozenset(_NAMES.split())
 # Each `import` or `from` at the start of a statement, with what follows it on the line.
 _IMPORT = re.compile(r"(?:^|[;:])[ \t]*(import|from)[ \t]+([^\n;#]+)", re.MULTILINE)
 
+# What tests use so, they need, even if they forget to import it: see `libraries_of` in the guest.
+_USED = re.compile(r"(?<![\w.'\"])(?:np|numpy|pd|pandas)\.[a-z]")
+_BOUND = re.compile(r"\b(?:np|numpy|pd|pandas)\s*=(?!=)|\b(?:as|import)\s+(?:np|pd)\b")
+_COMMENT = re.compile(r"#[^\n]*")
+
 
 def imported_library(program: Program) -> str:
-    """Return the first library that a program, its setup or its tests import, or "".
+    """Return the first library that a program, its setup or its tests import or use, or "".
 
     Texts decide, not code: what stands so in a string counts, too.
     """
@@ -34,4 +39,6 @@ def imported_library(program: Program) -> str:
                 top = words[0].partition(".")[0] if words else ""
                 if top in LIBRARIES:
                     return top
-    return ""
+    tests = _COMMENT.sub("", "\n".join((program.setup, *program.tests)))
+    used = _USED.search(tests)
+    return "numpy" if used and not _BOUND.search(tests) else ""

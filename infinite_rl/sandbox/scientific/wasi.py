@@ -28,9 +28,9 @@ from ..python.files import (
     unlink,
 )
 from ..runtimes import Limits
-from ..wasi import System
+from ..wasi import OpenFile, System
 
-_OK, _BAD_FD, _INVALID, _IO, _NOT_OFFERED, _NOT_SEEKABLE = 0, 8, 28, 29, 52, 70
+_OK, _BAD_FD, _INVALID, _IO, _NOT_OFFERED = 0, 8, 28, 29, 52
 _BAD_DESCRIPTOR, _LONG_NAME, _NO_MEMORY, _NOT_PERMITTED = 3, 18, 22, 31  # of `FileError`
 # WASI 0.2's codes of errors, which `FileError` has, as those of the first preview.
 _CODES = {
@@ -96,6 +96,10 @@ class _Open:
     at: int = 0
     is_library: bool = False
 
+    @property
+    def data(self) -> bytearray:
+        return self.node.content
+
     def is_folder(self) -> bool:
         return self.node.entries is not None
 
@@ -105,6 +109,7 @@ class FileSystem(System):
 
     def __init__(self, tree: Tree, library: Library, host: Streams) -> None:
         super().__init__(b"", Limits())
+        self._folders = _FOLDERS
         self._library, self._host = library, host
         self._opened: dict[int, _Open] = {
             _ROOT: _Open(tree.root),
@@ -154,42 +159,19 @@ class FileSystem(System):
             file.at = start + len(data)
         return self._number(result, len(data))
 
-    def on_fd_read(self, number: int, pieces: int, count: int, result: int) -> int:
-        return self._read(number, None, pieces, count, result)
-
     def on_fd_pread(self, number: int, pieces: int, count: int, at: int, result: int) -> int:
-        return self._read(number, at, pieces, count, result)
-
-    def _read(self, number: int, at: int | None, pieces: int, count: int, result: int) -> int:
-        if number == 0:
-            return self._number(result, 0)
-        file = self._opened.get(number)
-        if file is None or file.is_folder():
+        file = self._readable(number)
+        if file is None:
             return _BAD_FD
-        start, total = file.at if at is None else at, 0
-        if start < 0:
+        if at < 0:
             return _INVALID
-        for address, size in self._vectors(pieces, count):
-            at_byte = start + total
-            data = bytes(file.node.content[at_byte : at_byte + size])
-            self.memory.write(address, data)
-            total += len(data)
-            if len(data) < size:
-                break
-        if at is None:
-            file.at = start + total
-        return self._number(result, total)
+        return self._number(result, self._fill(file.data, at, pieces, count))
 
-    def on_fd_seek(self, number: int, offset: int, whence: int, result: int) -> int:
+    def _readable(self, number: int) -> OpenFile | None:
         file = self._opened.get(number)
-        if file is None or file.is_folder():
-            return _NOT_SEEKABLE if number in (0, 1, 2) else _BAD_FD
-        starts = {0: 0, 1: file.at, 2: len(file.node.content)}
-        if whence not in starts or not 0 <= (at := starts[whence] + offset) < 2**62:
-            return _INVALID
-        file.at = at
-        self.memory.write(result, struct.pack("<Q", at))
-        return _OK
+        if file is None:
+            return super()._readable(number)
+        return None if file.is_folder() else file
 
     def on_fd_close(self, number: int) -> int:
         if number in (0, 1, 2):
@@ -237,18 +219,6 @@ class FileSystem(System):
         return _OK
 
     on_fd_sync = on_fd_datasync
-
-    def on_fd_prestat_get(self, number: int, result: int) -> int:
-        if number not in _FOLDERS:
-            return _BAD_FD
-        self.memory.write(result, struct.pack("<II", 0, len(_FOLDERS[number])))
-        return _OK
-
-    def on_fd_prestat_dir_name(self, number: int, address: int, size: int) -> int:
-        if number not in _FOLDERS or size < len(_FOLDERS[number]):
-            return _INVALID
-        self.memory.write(address, _FOLDERS[number])
-        return _OK
 
     def on_fd_readdir(self, number: int, address: int, size: int, cookie: int, result: int) -> int:
         file = self._opened.get(number)
