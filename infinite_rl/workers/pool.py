@@ -7,7 +7,6 @@ worker processes do. All batches of a process share its workers. They start on f
 replaced when they die, and end when their parent does, however it ends.
 """
 
-import atexit
 import json
 import logging
 import os
@@ -16,13 +15,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import UsageError
 from .interruptible import interruptible_result
+from .lender import Lender
 from .worker import Message, NoWorkers, Worker, WorkerGone, answer_to, job_of, message_of, raised
 
 Job = TypeVar("Job")
@@ -178,95 +177,11 @@ def _in_order(
 # --- the workers of this process -----------------------------------------------------------------
 
 
-class _Pool:
-    """Idle and busy workers; the one that was used last is used first."""
-
-    def __init__(self) -> None:
-        self._change = threading.Condition()
-        self._idle: list[Worker] = []
-        self._busy: set[Worker] = set()
-        self._starting = 0
-        self._closed = False
-        self._no_workers = ""  # why processes cannot start here
-
-    @contextmanager
-    def worker(self, most: int) -> Iterator[Worker]:
-        """Lend a worker to one thread; waits while `most` or more are busy. Raises `NoWorkers`."""
-        worker = self._idle_worker(most) or self._new_worker()
-        try:
-            yield worker
-        finally:
-            with self._change:
-                self._busy.discard(worker)
-                if worker.alive():
-                    self._idle.append(worker)
-                else:
-                    worker.close()
-                self._change.notify_all()
-
-    def _idle_worker(self, most: int) -> Worker | None:
-        with self._change:
-            self._change.wait_for(lambda: len(self._busy) + self._starting < most)
-            if self._closed:
-                raise WorkerGone("this process is ending")
-            while self._idle:
-                worker = self._idle.pop()
-                if worker.alive():
-                    self._busy.add(worker)
-                    return worker
-                worker.close()
-            if self._no_workers:
-                raise NoWorkers(self._no_workers)
-            self._starting += 1
-            return None
-
-    def _new_worker(self) -> Worker:
-        worker = None
-        try:
-            worker = Worker()
-            return worker
-        except NoWorkers as fault:
-            with self._change:
-                previous_fault, self._no_workers = self._no_workers, str(fault)
-            if not previous_fault:
-                logger.warning("no worker processes, threads do their work: %s", fault)
-            raise
-        finally:
-            with self._change:
-                self._starting -= 1
-                if worker:
-                    self._busy.add(worker)
-                self._change.notify_all()
-
-    def close_idle(self) -> None:
-        with self._change:
-            idle, self._idle = self._idle, []
-        for worker in idle:
-            worker.close()
-
-    def close(self) -> None:
-        self._closed = True
-        self.close_idle()
-        for worker in list(self._busy):
-            worker.kill()
-
-    def forget(self) -> None:
-        for worker in [*self._idle, *self._busy]:
-            worker.forget()
+def _warn(fault: NoWorkers) -> None:
+    logger.warning("no worker processes, threads do their work: %s", fault)
 
 
-_pool = _Pool()
-
-
-def _after_fork() -> None:
-    """Give a forked child a pool of its own: the parent's threads are not in it."""
-    global _pool
-    _pool.forget()
-    _pool = _Pool()
-
-
-os.register_at_fork(after_in_child=_after_fork)
-atexit.register(lambda: _pool.close())
+_pool = Lender(on_fault=_warn)
 
 
 # --- the threads of one batch --------------------------------------------------------------------

@@ -5,8 +5,9 @@ Both ends of a socket pair send frames: eight bytes of length, then JSON. The pa
 "module:function" that maps one JSON value to another. `apart` has the keys that lead to each long
 text of the jobs, which follows in a separate frame, as UTF-8. The worker answers in order with
 `[number, [answer, ...]]`, in several frames if the jobs take long; an answer is `["ok", value]`, or
-`["error", [class, message]]` for an exception. A long job is `function(job, stop, report)`:
-`report(count)` sends `["count", count]`, and a frame `"stop"` of the parent sets the event `stop`.
+`["error", [class, message, attributes]]` for an exception. A long job is `function(job, stop,
+report)`: `report(count)` sends `["count", count]`, and a frame `"stop"` of the parent sets the
+event `stop`.
 
 A worker always reads its socket, and ends when its parent does, however that ends. Inside a long
 operation of the interpreter it reads nothing: the system's alarm ends it there, soon after
@@ -22,7 +23,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from pkgutil import resolve_name
@@ -341,12 +342,24 @@ def answer_to(work: str, *job: Any) -> str:
     try:
         return json.dumps(["ok", resolve_name(work)(*job)])
     except InfiniteRLError as error:
-        return json.dumps(["error", [type(error).__name__, str(error)]])
+        return json.dumps(["error", sent(error)])
     except Exception as error:  # a bug of ours, which the parent reports
-        return json.dumps(["error", [SandboxError.__name__, f"{type(error).__name__}: {error}"]])
+        return json.dumps(["error", sent(SandboxError(f"{type(error).__name__}: {error}"))])
 
 
-def raised(name: str, message: str) -> InfiniteRLError:
-    """An error of that class in `errors.py`, with that message."""
+def sent(error: InfiniteRLError) -> tuple[str, str, dict[str, Any]]:
+    """An error as JSON values, the arguments of `raised`."""
+    fields = {
+        name: value
+        for name, value in vars(error).items()
+        if isinstance(value, str | int | float | tuple | None)
+    }
+    return type(error).__name__, str(error), fields
+
+
+def raised(name: str, message: str, fields: Mapping[str, Any]) -> InfiniteRLError:
+    """An error of that class in `errors.py`, with that message and these attributes."""
     kind: type[InfiniteRLError] = getattr(errors, name, SandboxError)
-    return kind.__new__(kind, message)
+    error = kind.__new__(kind, message)
+    vars(error).update(fields)
+    return error

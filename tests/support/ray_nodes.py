@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
+LEAN = {"include_log_monitor": False}  # its process would tell us what the workers print
 
 
 @contextmanager
@@ -22,10 +23,11 @@ def nodes(head: int, *others: int) -> Iterator[Any]:
         patch.setenv("RAY_memory_monitor_refresh_ms", "0")  # others may need the memory
         patch.setenv("OMP_NUM_THREADS", "1")
         patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, sys.path)]))
-        cluster = Cluster(True, head_node_args={"num_cpus": head, "include_dashboard": False})
+        alone = {"include_dashboard": False, "no_monitor": True}  # nobody scales it
+        cluster = Cluster(True, head_node_args={"num_cpus": head, **alone, **LEAN})
         try:
             for cpus in others:
-                cluster.add_node(num_cpus=cpus)
+                cluster.add_node(num_cpus=cpus, **LEAN)
             yield cluster
         finally:
             cluster.shutdown()

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -52,6 +53,7 @@ class Server:
                 if health["status"] == state and health.items() >= wanted.items():
                     return health
             assert self.process.poll() is None, "the server has ended"
+            threading.Event().wait(0.02)  # it has work to do meanwhile
 
     def metric(self, line: str) -> float:
         """The value of a metric by its name and labels; 0 if it was never counted."""

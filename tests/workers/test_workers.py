@@ -25,6 +25,7 @@ from infinite_rl.sandbox.executor import RewardExecutor
 from infinite_rl.types import Execution, Program
 from infinite_rl.workers import pool as workers
 from infinite_rl.workers import worker
+from infinite_rl.workers.lender import Lender
 from infinite_rl.workers.pool import Lost, in_workers
 
 ROOT = Path(__file__).parents[2]
@@ -233,6 +234,21 @@ def test_a_worker_without_a_parent_ends_inside_a_long_operation_of_the_interpret
         kill()
 
 
+def test_only_an_idle_worker_that_lives_is_lent_in_time() -> None:
+    lender = Lender()
+    with pytest.raises(TimeoutError), lender.idle_worker(0):
+        pass
+    for _ in range(2):
+        lender.add_worker(most=1)
+    assert lender.count == 1
+    with lender.idle_worker(0) as warm, pytest.raises(TimeoutError), lender.idle_worker(0):
+        pass
+    warm.kill()
+    with pytest.raises(TimeoutError), lender.idle_worker(0):
+        pass
+    assert lender.count == 0
+
+
 def test_an_answer_to_another_question_is_not_taken() -> None:
     ours, theirs = socket.socketpair()
     process = subprocess.Popen(["sleep", "60"])
@@ -319,7 +335,7 @@ def test_a_lost_program_is_a_failed_run_with_the_reason(monkeypatch: pytest.Monk
 BATCH = (
     "from infinite_rl.sandbox.executor import RewardExecutor\n"
     "print(RewardExecutor().batch_run([f'print({n})' for n in range(20)], 'python')[-1])\n"
-    "import infinite_rl.workers.pool as w; print(len(w._pool._idle))\n"
+    "import infinite_rl.workers.pool as w; print(len(w._pool.idle))\n"
 )
 EXPECTED = "('19', '')\n2\n"
 
@@ -437,7 +453,7 @@ def test_a_ray_actor_can_use_them_and_the_math_verdict(monkeypatch: pytest.Monke
     class Actor:
         def batch(self) -> tuple[list[tuple[str, str]], int]:
             told = RewardExecutor().batch_run(["print(1)"] * 9, "python")
-            return told, len(workers._pool._idle)
+            return told, len(workers._pool.idle)
 
         def verdicts(self) -> list[str]:
             """By arithmetic, and by sympy in a process of its own."""
@@ -459,7 +475,7 @@ def test_where_no_process_can_be_had_threads_do_it_and_one_warning_says_so(
 ) -> None:
     program = {"no program": "", "a program that is not Python": "/bin/true"}.get(how, "/nowhere")
     monkeypatch.setattr(sys, "executable", program)
-    monkeypatch.setattr(workers, "_pool", workers._Pool())
+    monkeypatch.setattr(workers, "_pool", Lender(on_fault=workers._warn))
     with caplog.at_level(logging.WARNING):
         assert results(*[["pid", 0]] * 5) == [HOME] * 5
         assert results(*[["pid", 0]] * 5) == [HOME] * 5
@@ -487,8 +503,8 @@ ENDLESS = (
     "from infinite_rl.sandbox.executor import RewardExecutor\n"
     "from infinite_rl.workers import pool as workers\n"
     "def told():\n"
-    "    while len(workers._pool._busy) < 2: pass\n"
-    "    print(*(w.pid for w in workers._pool._busy), flush=True)\n"
+    "    while len(workers._pool.busy) < 2: pass\n"
+    "    print(*(w.pid for w in workers._pool.busy), flush=True)\n"
     "threading.Thread(target=told, daemon=True).start()\n"
     "RewardExecutor(timeout=60).batch_run(['while True: pass'] * 9, 'python', workers=2)\n"
 )
