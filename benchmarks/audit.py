@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from infinite_rl.audit import Limits, Report, Settings, audit, audit_rows, replay
-from infinite_rl.audit.targets import KINDS
+from infinite_rl.audit.foreign_reward.conventions import KINDS
 from infinite_rl.errors import InfiniteRLError
 
 CORPUS = Path(__file__).with_name("audit_corpus.zip")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
-import importlib.util
 import io
 import json
 import os
@@ -20,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-_CHILD = Path(__file__).parents[1] / "infinite_rl" / "audit" / "child.py"
+_AUDIT = Path(__file__).parents[1] / "infinite_rl" / "audit"
 _FORMS = (
     "{}", "<answer>{}</answer>", "\\boxed{{}}", "#### {}", "The answer is {}", "Answer: {}",
     "```python\n{}\n```",
@@ -39,11 +38,10 @@ class Grader:
 
     def __init__(self, path: str) -> None:
         about = json.loads(Path(path).read_text("utf-8"))
-        description = importlib.util.spec_from_file_location("child", _CHILD)
-        assert description and description.loader
-        self.child = importlib.util.module_from_spec(description)
-        description.loader.exec_module(self.child)
-        self.target = self.child.load(about["target"])
+        sys.path.insert(0, str(_AUDIT))
+        self.judged = _of("foreign_reward.calls", "judged")
+        self.target = _of("foreign_reward.loading", "load")(about["target"])
+        sys.path.remove(str(_AUDIT))
         self.kind, self.rows, self.chat = about["kind"], about["rows"], False
         self.golds = [row["gold"] for row in self.rows]
         with contextlib.suppress(BaseException):
@@ -60,8 +58,7 @@ class Grader:
         row = {"prompt": row["prompt"], "answer": row["answer"], "columns": dict(row["columns"])}
 
         def call() -> Any:
-            value = self.child.KINDS[self.kind](self.target, [row], [completion], self.chat)[0]
-            return self.child._reward(self.child._awaited(value))
+            return self.judged(self.target, self.kind, self.chat, [(row, completion)])[0]
 
         try:
             asyncio.get_running_loop()

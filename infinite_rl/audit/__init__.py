@@ -2,7 +2,7 @@
 
     rows.py      rows as an audit sees them, with the kind of each gold
     programs.py  the programs and tests of foreign coding rows
-    child.py     the process of a foreign reward: one file, the standard library alone
+    foreign_reward/  what runs in the process of a foreign reward: the standard library alone
     process.py   starts that process, asks it, and kills it with all that it started
     claims.py    the documented behavior of a target, which rules out some probes
     targets.py   the kinds of rewards, and whether a witness shows its finding
@@ -25,8 +25,9 @@ A probe is used only if the gold decides its verdict: to accuse a sound reward i
 from .audit import audit, replay
 from .findings import Finding, Report
 from .probe_run import Limits
+from .process import Settings
 from .rows import AuditRow, audit_rows
-from .targets import Settings, Target, Witness, own_rows
+from .targets import Target, Witness, own_rows
 
 __all__ = [
     "AuditRow", "Finding", "Limits", "Report", "Settings", "Target", "Witness", "audit",

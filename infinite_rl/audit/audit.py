@@ -20,9 +20,9 @@ from .probing import (
     probe_rows,
     probe_unlearned,
 )
-from .process import Reply
+from .process import Reply, Settings
 from .rows import AuditRow
-from .targets import Settings, Target, Witness
+from .targets import Target, Witness
 
 # Shares of the time after which a stage is cut; the rest is for calling again what failed.
 _OF_PROBES, _OF_CALLS = 0.55, 0.75

@@ -38,7 +38,7 @@ def confirmed_findings(run: ProbeRun) -> list[Finding]:
             findings += _confirmed(run, kind, is_pure, noise)
     last = run.endless if run.target.is_server and not run.hangs else []
     # A hang is two calls of `timeout` seconds; the process needs some more.
-    reserved = 2.5 * run.target.process.timeout / run.limits.seconds if last else 0.0
+    reserved = 2.5 * run.target.process.settings.timeout / run.limits.seconds if last else 0.0
     with run.until(1.0 - reserved, "the search for smaller witnesses"):
         for at, finding in enumerate(findings):
             findings[at] = _smaller(run, finding, is_pure)

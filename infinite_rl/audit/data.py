@@ -16,20 +16,27 @@ from ..dataset.dedup import answer_tokens, duplicates
 from ..dataset.rows import Source, as_number, read_some
 from ..dataset.scoring import Judging, score_rows
 from ..dataset.strengthening import COLUMN, Settings, strengthen_rows
-from ..errors import UsageError
+from ..errors import UnknownName, UsageError
 from ..layout import fenced, tagged
+from ..reward_functions import REWARDS, get_reward_functions
+from ..reward_functions.coding import CodingRewardFunction
+from ..reward_functions.reward_function import BadReference, RewardFunction
 from ..types import Sample
 from ..verification.derivation import derive
 from .rows import CODE, MATHS, NUMBER, AuditRow, audit_row
 
 _TESTED = 20  # coding rows whose tests are searched for surviving mutants
 _INPUTS = 200  # of the search of one row
+_READING = ("math", "gsm8k", "coding", "program", "humaneval")  # they read a gold without a run
 _SHARE = 0.5  # of the rows with a pass rate of 0 or 1, from which difficulty is flat
 _RATES = ("pass_rate", "solve_rate", "difficulty_pass_rate", "llama8b_solve_rate")
 
 # One row a check: its title, and what to do.
 CHECKS: Mapping[str, tuple[str, str]] = {
-    "no gold": ("a row has no prompt or no gold", "Remove these rows."),
+    "no gold": (
+        "a row has no prompt, or no gold that can be read",
+        "Correct or remove these rows.",
+    ),
     "contradiction": ("the response fails against the gold", "See which of the two is wrong."),
     "refuted gold": ("the prompt itself gives another answer", "Correct these golds."),
     "leak": ("the prompt states the answer", "Remove the answer from these prompts."),
@@ -53,11 +60,19 @@ class RowFinding(NamedTuple):
 
 @dataclass
 class DataReport:
-    """The audit of a file: its findings, and how many rows each check could judge."""
+    """The audit of a file: its findings, and how many rows each check could judge.
+
+    Of the coding rows with a program, `untested` were beyond the number to be tested, and
+    `unnamed` could not be, since they name no language. `foreign` counts rows by a type that is no
+    reward of this package: their responses are not judged.
+    """
 
     rows: int = 0
     findings: list[RowFinding] = field(default_factory=list)
     checked: Counter[str] = field(default_factory=Counter)
+    untested: int = 0
+    unnamed: int = 0
+    foreign: Counter[str] = field(default_factory=Counter)
 
     def of(self, check: str) -> list[RowFinding]:
         """The findings of one check."""
@@ -70,25 +85,29 @@ def audit_data(
     against: Mapping[str, Source] | None = None,
     tested: int = _TESTED,
     on_check: Callable[[str], None] = lambda _: None,
+    language: str = "",
 ) -> DataReport:
     """Check the rows of a file. They are held in memory.
 
     `answer` names the column of the golds, `against` benchmarks by name. Of coding rows the first
-    `tested` have their tests searched. `on_check` is called with the name of each check.
+    `tested` have their tests searched; `language` is that of their programs, if "" each row's.
+    `on_check` is called with the name of each check.
 
     Raises:
         UsageError: there is no such source, or a benchmark has no text; StoreError: it is damaged.
     """
     columns = list(read_some(source))
     report = DataReport(len(columns))
-    rows = list(_rows(columns, answer, report))
+    rows = list(_rows(columns, answer, language, report))
+    types = [str(each.get("type") or "") for each in columns]
+    report.foreign.update(each for each in types if each and each not in REWARDS)
     checks: Mapping[str, Callable[[], list[RowFinding]]] = {
         "leak": lambda: _leaks(rows),
         "contradiction": lambda: _contradictions(rows, report),
         "refuted gold": lambda: _refuted(rows, report),
         "duplicate": lambda: _duplicates(columns, rows, report),
         "contamination": lambda: _contaminated(columns, against or {}),
-        "weak tests": lambda: _weak(rows, tested, report),
+        "weak tests": lambda: _weak(rows, tested, language, report),
         "flat difficulty": lambda: _flat(columns, report),
     }
     for name, check in checks.items():
@@ -100,18 +119,48 @@ def audit_data(
 
 
 def _rows(
-    columns: Sequence[Mapping[str, Any]], answer: str, report: DataReport
+    columns: Sequence[Mapping[str, Any]], answer: str, language: str, report: DataReport
 ) -> Iterator[AuditRow]:
+    name, rewards = answer or "answer", get_reward_functions(only=_READING)
+    is_used = any(each.get(name) is not None for each in columns)  # else responses stand for golds
     for index, each in enumerate(columns):
         report.checked["no gold"] += 1
         try:
             row = audit_row(index, each, answer)
+            fault = "" if row.prompt else "there is no prompt"
+            has_gold = each.get(name) is not None or row.answer != row.response
+            if (is_used and not has_gold) or _is_empty(row.answer):
+                fault = fault or "there is no gold"
+            fault = fault or _fault_of_gold(row, language, rewards)
         except UsageError:
-            row = None
-        if row is None or not row.prompt or row.answer in ("", [], {}):
-            report.findings.append(RowFinding("no gold", index + 1, _id(each), ""))
+            row, fault = None, "there is no gold"
+        if row is None or fault:
+            report.findings.append(RowFinding("no gold", index + 1, _id(each), fault[:300]))
         else:
             yield row
+
+
+def _is_empty(value: object) -> bool:
+    inner = [*value.values()] if isinstance(value, Mapping) else []
+    return (
+        value in ("", [], {}) or bool(inner) and all(each in ("", [], {}, None) for each in inner)
+    )
+
+
+def _fault_of_gold(row: AuditRow, language: str, rewards: Mapping[str, RewardFunction]) -> str:
+    """Why the reward of a row of this package cannot read its gold, or ""."""
+    sample = sample_of_row(row)
+    reward = rewards.get(sample.type) if sample else None
+    if sample is None or reward is None:
+        return ""
+    if not isinstance(reward, CodingRewardFunction):
+        score = reward.score(sample, tagged("0"))
+        return score.error_msg if score.status == "unscored" else ""
+    try:
+        reward.reference(replace(sample, language=language or sample.language))
+    except (BadReference, UnknownName) as fault:
+        return f"cannot judge: {fault}"
+    return ""
 
 
 def _id(columns: Mapping[str, Any]) -> str:
@@ -165,7 +214,13 @@ def _contradictions(rows: Sequence[AuditRow], report: DataReport) -> list[RowFin
             pairs.append((row, sample))
     report.checked["contradiction"] = len(pairs)
     judged = [
-        {"type": each.type, "answer": each.answer, "response": row.response} for row, each in pairs
+        {
+            "type": each.type,
+            "prompt": row.prompt,
+            "answer": each.answer,
+            "response": row.response,
+        }
+        for row, each in pairs
     ]
     scores = score_rows(judged, Judging()) if judged else ()
     return [
@@ -237,15 +292,21 @@ def _contaminated(
     return findings
 
 
-def _weak(rows: Sequence[AuditRow], tested: int, report: DataReport) -> list[RowFinding]:
+def _weak(
+    rows: Sequence[AuditRow], tested: int, language: str, report: DataReport
+) -> list[RowFinding]:
     """Coding rows whose tests accept a mutant that another input tells apart."""
     pairs = [(row, sample_of_row(row)) for row in rows if row.kind == CODE and row.gold]
-    some = [(row, sample) for row, sample in pairs if sample and sample.language][:tested]
-    jobs = [
-        ({**vars(sample), "metadata": {}, "id": f"{row.index}"}, "")
-        for row, sample in some
+    samples = [
+        (row, replace(sample, language=language or sample.language))
+        for row, sample in pairs
         if sample
     ]
+    named = [(row, sample) for row, sample in samples if sample.language]
+    some = named[:tested]
+    report.untested, report.unnamed = len(named) - len(some), len(samples) - len(named)
+    report.checked["failing program"] = len(some)
+    jobs = [({**vars(sample), "metadata": {}, "id": f"{row.index}"}, "") for row, sample in some]
     findings = []
     settings = Settings(inputs=_INPUTS)
     for (row, _), done in zip(some, strengthen_rows(iter(jobs), settings), strict=True):
@@ -278,11 +339,13 @@ def page(report: DataReport, listed: int = 5) -> list[str]:
     for check, (title, mend) in CHECKS.items():
         findings = report.of(check)
         checked = report.checked[check]
+        runs = check in ("failing program", "weak tests")
+        rest = f" tested, {report.untested} not" if runs and report.untested else ""
         if not findings:
             if checked:
-                lines.append(f"  {check}: none of {checked}")
+                lines.append(f"  {check}: none of {checked}{rest}")
             continue
-        of = f" of {checked}" if checked and check != "flat difficulty" else ""
+        of = f" of {checked}{rest}" if checked and check != "flat difficulty" else ""
         lines += ["", f"{check.upper()}: {title} ({len(findings)}{of})"]
         for each in findings[:listed]:
             where = f"row {each.row}" if each.row else "all rows"
@@ -290,4 +353,8 @@ def page(report: DataReport, listed: int = 5) -> list[str]:
         if len(findings) > listed:
             lines.append(f"   and {len(findings) - listed} more")
         lines += [f"   mend: {mend}", ""]
+    if report.unnamed:
+        lines.append(f"not tested: {report.unnamed} coding rows name no language (see --language)")
+    for name, count in report.foreign.items():
+        lines.append(f"not judged: rows of {name!r}, which is no reward of this package: {count}")
     return lines

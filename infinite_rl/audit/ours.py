@@ -14,17 +14,19 @@ from ..types import Sample
 
 
 def compute_reward(
-    completion: str, answer: Any, type: str = "", language: str = ""
+    completion: str, answer: Any, type: str = "", language: str = "", prompt: Any = ""
 ) -> float | None:
     """1.0 if the completion is right, 0.0 if it is wrong, None if that cannot be judged.
 
-    `type` names the reward (default: coding with a `language`, else math). Thread-safe.
+    `type` names the reward (default: coding with a `language`, else math). Some rewards read the
+    `prompt` if it is a text. Thread-safe.
 
     Raises:
         RuntimeMissing, SandboxError: nothing can be judged.
     """
     name = type if type in REWARDS else ("coding" if language else "math")
-    score = _reward(name).score(Sample(name, "", answer, "", language), completion)
+    prompt = prompt if isinstance(prompt, str) else ""
+    score = _reward(name).score(Sample(name, prompt, answer, "", language), completion)
     return None if score.status == "unscored" else float(score.passed)
 
 

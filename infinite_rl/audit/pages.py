@@ -12,8 +12,9 @@ from typing import Any
 from ..errors import UsageError, store_errors
 from .findings import Finding, Report
 from .probes import IN_TIME, KINDS, REFUSE, SAME, UNEQUAL
+from .process import Settings
 from .surfaces import without_work
-from .targets import Settings, Witness
+from .targets import Witness
 
 _WIDTH = 80
 _QUOTED = 300  # characters of a witness on a page

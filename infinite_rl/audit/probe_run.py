@@ -65,7 +65,7 @@ class ProbeRun:
         """End a block at a share of the time, and note the stage that was cut by that."""
         self.stage = stage
         self.on_stage(stage)
-        self.target.end_at(self.started + share * self.limits.seconds)
+        self.target.process.deadline = self.started + share * self.limits.seconds
         try:
             yield
         except OutOfTime:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import islice, zip_longest
 from typing import Any
 
-from .child import MESSAGES
+from .foreign_reward.conventions import MESSAGES
 from .learning import LEARNED
 from .probe_run import MOST_HANGS, SLOW_S, ProbeRun
 from .probes import (
@@ -128,6 +128,8 @@ def probe_rows(run: ProbeRun, rows: Sequence[AuditRow]) -> None:
             continue
         for form in run.forms:
             probes = [*text.nothing(row, form)]
+            if about.prompted:
+                probes += text.restated(row, form, tolerant=run.claims.tolerance or row.tolerant)
             probes += answers.wrong(row, form, about.source)
             run.probe([*probes, *answers.several(row, form)])
             if not run.is_graded:

@@ -27,8 +27,11 @@ from typing import Any, NamedTuple
 
 from ..errors import UsageError
 from ..files.json_text import json_text
+from .foreign_reward.calls import MAIN
 
-_CHILD = Path(__file__).with_name("child.py")
+# The folder of `foreign_reward` comes first; `main` puts the caller's in its place.
+_BOOT = "import sys; sys.path[0] = sys.argv.pop(1); from foreign_reward.serving import main; main()"
+_FOLDER = str(Path(__file__).parent)
 _VARIABLES = (
     "PATH", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH",
 )  # fmt: skip
@@ -37,8 +40,6 @@ MARKER = "audit-marker"  # the file that a probe writes if it is evaluated
 _KILLS = 100
 _START_S = 120.0  # for the import of the target
 _MOST_BYTES = 50_000_000  # of one reply
-MAIN, BATCH, THREAD, THREADS, FORK = "main", "batch", "thread", "threads", "fork"
-MANY, GROWTH = "many", "growth"
 
 
 class OutOfTime(Exception):
@@ -66,12 +67,13 @@ class Reply(NamedTuple):
 
 @dataclass(frozen=True)
 class Description:
-    """The name, documentation and source of a target."""
+    """The name, documentation and source of a target, and whether its calls bring the prompt."""
 
     kind: str
     name: str
     doc: str
     source: str
+    prompted: bool
 
     @property
     def text(self) -> str:
@@ -79,31 +81,37 @@ class Description:
         return "\n".join([self.doc, *re.findall(r"(?<!['\"])#(?!#)(.*)", self.source)])
 
 
+@dataclass(frozen=True)
+class Settings:
+    """How a target runs: as which kind, by which interpreter ("": this one), and its limits.
+
+    `timeout` is the seconds of one call, `memory` megabytes of address space (0: no limit), `keep`
+    the names of further environment variables.
+    """
+
+    kind: str = ""
+    python: str = ""
+    timeout: float = 10.0
+    memory: int = 8192
+    keep: Sequence[str] = ()
+
+
 class Process:
     """A target in a process that is started again after it had to be killed.
 
-    `python` is the interpreter, `timeout` the seconds of one call, `memory` megabytes of address
-    space (0: no limit), `keep` the names of further environment variables. At the `deadline`, a
-    time of `time.monotonic`, the process is killed and the method that uses it raises OutOfTime.
+    At the `deadline`, a time of `time.monotonic`, the process is killed and the method that uses it
+    raises OutOfTime.
 
     Raises:
         UsageError: the target cannot be loaded, or not before the deadline.
     """
 
     def __init__(
-        self,
-        spec: str,
-        *,
-        python: str = sys.executable,
-        timeout: float = 10.0,
-        memory: int = 8192,
-        keep: Sequence[str] = (),
-        deadline: float = math.inf,
+        self, spec: str, settings: Settings | None = None, deadline: float = math.inf
     ) -> None:
-        self.spec, self.python, self.timeout, self.memory = _absolute(spec), python, timeout, memory
-        self.deadline = deadline
+        self.spec, self.deadline = _absolute(spec), deadline
+        self.settings = settings or Settings()
         self.folder = tempfile.mkdtemp(prefix="audit-")
-        self._keep = (*_VARIABLES, *keep)
         self._mark = ""
         self._child: subprocess.Popen[bytes] | None = None
         self._buffer = b""
@@ -172,10 +180,6 @@ class Process:
             raise UsageError(f"{self.spec}: {why}")
         return rows
 
-    def restart(self) -> None:
-        """Go on in a fresh process."""
-        self.kill()
-
     def marker(self) -> bool:
         """Whether a text that was evaluated left its file behind; the file is removed."""
         path = Path(self.folder, MARKER)
@@ -207,7 +211,7 @@ class Process:
             raise OutOfTime
         if self._child is None:
             self._start()
-        timeout = self.timeout if request["how"] == MAIN else 2 * self.timeout
+        timeout = self.settings.timeout * (1 if request["how"] == MAIN else 2)
         try:
             self._send({**request, "pairs": pairs})
         except OSError:
@@ -231,19 +235,20 @@ class Process:
     def _start(self) -> Description:
         self._starts += 1
         self._mark = uuid.uuid4().hex
-        env = {name: os.environ[name] for name in self._keep if name in os.environ}
+        python, kept = self.settings.python or sys.executable, (*_VARIABLES, *self.settings.keep)
+        env = {name: os.environ[name] for name in kept if name in os.environ}
         env = {"HOME": self.folder, "TMPDIR": self.folder, **env, _MARK: self._mark}
         env["PYTHONHASHSEED"] = str(self._starts)
         env["PYTHONDONTWRITEBYTECODE"] = "1"  # no __pycache__ beside the user's files
         paths = json.dumps([os.getcwd()])
         try:
             self._child = subprocess.Popen(
-                [self.python, str(_CHILD), self.spec, paths, str(self.memory)],
+                [python, "-c", _BOOT, _FOLDER, self.spec, paths, str(self.settings.memory)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                 cwd=self.folder, env=env, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            raise UsageError(f"cannot start {self.python}: {error.strerror}") from None
+            raise UsageError(f"cannot start {python}: {error.strerror}") from None
         value = self._line(_START_S)
         if isinstance(value, str):
             self.kill()
@@ -252,7 +257,7 @@ class Process:
         if "error" in value:
             self.kill()
             raise UsageError(f"cannot load {self.spec}: {value['error']}")
-        return Description(value["kind"], value["name"], value["doc"], value["source"])
+        return Description(**value)
 
     def _send(self, request: Mapping[str, Any]) -> None:
         """Write a request, while the process may be slow to read it."""

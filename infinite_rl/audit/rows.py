@@ -12,6 +12,7 @@ from typing import Any
 from ..dataset.rows import Source, read_some
 from ..errors import UsageError
 from ..files.json_text import plain_text
+from .foreign_reward.parameters import PROMPT
 from .programs import program_of
 
 CHOICE, NUMBER, MATHS, TEXT, CODE, OTHER = "choice", "number", "maths", "text", "code", "other"
@@ -27,9 +28,9 @@ _LIKE_GOLD = re.compile(r"answer|expected|gold|truth|target|reference|solution|l
 _INSTRUCTIONS = ("instructions", "instruction_id_list", "constraints")
 _CHOICES = ("choices", "options")
 _NESTED = ("target", "answer", "ground_truth", "value", "gold", "text", "aliases")
-_PROMPTS = ("prompt", "question", "problem", "query", "instruction", "input")
 _RESPONSES = ("response", "completion", "gold_response", "reference_response")
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|[-+]?\.\d+", re.ASCII)
+_CODING = ("coding", "code", "program", "humaneval")  # types of rows with programs
 _MOST_TEXT = 200  # characters of a gold that is an answer
 
 
@@ -61,15 +62,13 @@ class AuditRow:
         return {"prompt": self.prompt, "answer": self.answer, "columns": dict(self.columns)}
 
 
-def audit_rows(source: Source, answer: str = "", most: int = 0) -> Iterator[AuditRow]:
+def audit_rows(source: Source, answer: str = "") -> Iterator[AuditRow]:
     """Read rows. `answer` names the column of the golds; without it, the usual names are tried.
 
     Raises:
         UsageError: there is no such source, or a row has no gold; StoreError: it is damaged.
     """
     for index, columns in enumerate(read_some(source)):
-        if most and index >= most:
-            return
         yield audit_row(index, columns, answer)
 
 
@@ -87,7 +86,7 @@ def audit_row(index: int, columns: Mapping[str, Any], answer: str = "") -> Audit
             f"(its columns: {', '.join(map(str, columns))})"
         )
     value = values[0] if values else response
-    prompt = _text_of_prompt(_first({**_request(columns), **columns}, _PROMPTS))
+    prompt = _text_of_prompt(_first({**_request(columns), **columns}, PROMPT))
     if response is None and isinstance(value, str) and not _gold_text(value):
         response = value  # a whole answer, with its reasoning
     golds = (_choice(fields, each) or _gold_texts(each) for each in values)
@@ -164,10 +163,10 @@ def _kind(columns: Mapping[str, Any], gold: str) -> str:
     tests = [
         name for name in columns if name in ("tests", "test", "test_cases", "cases", "test_list")
     ]
-    if columns.get("language") or tests or columns.get("type") in ("coding", "code"):
+    if columns.get("language") or tests or columns.get("type") in _CODING:
         return CODE
-    if program_of(columns):
-        return CODE
+    if program_of(columns) and columns.get("type") not in ("math", "gsm8k"):
+        return CODE  # `{3 - i, 3 + i}` could be a program, too
     if not gold:
         return OTHER
     if re.fullmatch(r"\(?[A-J]\)?", gold):

@@ -1,7 +1,7 @@
 """A target under audit: its process, its kind of call, and its replies.
 
-`KINDS` has a row for each kind of target; how each is called is in `child.py`, which runs in the
-target's process. A target of the kind "ours" is this package's reward.
+How each kind of target is called is in `foreign_reward`, which runs in the target's process. A
+target of the kind "ours" is this package's reward.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from itertools import islice
 from typing import Any
 
 from ..errors import UsageError, look_up
-from .child import PATCHED
 from .claims import claims_of
+from .foreign_reward.calls import MAIN, PATCHED
+from .foreign_reward.conventions import KINDS
 from .probes import (
     ACCEPT,
     IN_TIME,
@@ -29,23 +30,9 @@ from .probes import (
     SURVIVE,
     UNEQUAL,
 )
-from .process import MAIN, OutOfTime, Process, Reply
+from .process import OutOfTime, Process, Reply, Settings
 from .rows import AuditRow, audit_row
 
-# One row a kind of target: how it is called, and whether one call judges a batch.
-KINDS: Mapping[str, tuple[str, bool]] = {
-    "plain": ("f(completion, answer), with further columns by their names", False),
-    "trl": ("f(prompts, completions, **columns): a list of rewards", True),
-    "verl": ("compute_score(data_source, solution_str, ground_truth, extra_info)", False),
-    "verifiers": ("a taskset or a task, a function of a rubric, a rubric, load_environment", False),
-    "nemo_gym": ("the URL of a resources server's /verify, or verify(body)", False),
-    "openrlhf": ("reward_func(queries, prompts, labels), or the URL of a remote reward", True),
-    "lm_eval": ("process_results(doc, results)", False),
-    "lighteval": (
-        "a sample-level metric: compute(golds, predictions) or (doc, model_response)",
-        False,
-    ),
-}
 _NEAR = 1e-6
 _LISTED = 5  # different results of the same call
 _OWN_ROWS = 200  # of a taskset, which may have no end
@@ -75,17 +62,6 @@ class Witness:
     how: str = MAIN
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How targets run: interpreter, seconds of a call, megabytes, variables that are passed on."""
-
-    kind: str = ""
-    python: str = ""
-    timeout: float = 10.0
-    memory: int = 8192
-    keep: Sequence[str] = ()
-
-
 class Target:
     """A reward that is called in a separate process, which is killed at the `deadline`.
 
@@ -94,11 +70,7 @@ class Target:
     """
 
     def __init__(self, spec: str, settings: Settings, deadline: float = math.inf) -> None:
-        options: dict[str, Any] = {"timeout": settings.timeout, "memory": settings.memory}
-        options["deadline"] = deadline
-        if settings.python:
-            options["python"] = settings.python
-        self.process = Process(spec, keep=settings.keep, **options)
+        self.process = Process(spec, settings, deadline)
         self.spec, self.about = spec, self.process.description
         self.claims = claims_of(self.about)
         self.kind, self.chat = settings.kind or self.about.kind, False
@@ -125,7 +97,7 @@ class Target:
     @property
     def in_batches(self) -> bool:
         """Whether one call judges several completions."""
-        return KINDS[self.kind][1]
+        return KINDS[self.kind].in_batches
 
     def judge(
         self, pairs: Sequence[tuple[AuditRow | Mapping[str, Any], str]], how: str = MAIN
@@ -155,11 +127,7 @@ class Target:
 
     def seconds_of(self, reply: Reply) -> float:
         """The seconds that a call has taken: all that it may take if it had to be ended."""
-        return self.process.timeout if reply.fault == "timeout" else reply.seconds
-
-    def end_at(self, deadline: float) -> None:
-        """Set the deadline, a time of `time.monotonic`."""
-        self.process.deadline = deadline
+        return self.process.settings.timeout if reply.fault == "timeout" else reply.seconds
 
     def check_time(self) -> None:
         """Raise OutOfTime if the deadline has passed."""
@@ -168,7 +136,7 @@ class Target:
 
     def fresh(self) -> None:
         """Go on in a fresh process."""
-        self.process.restart()
+        self.process.kill()  # the next call starts it
 
     def shows(self, witness: Witness) -> tuple[bool, list[Reply]]:
         """Whether the calls of a witness show its finding, and their replies."""

@@ -98,7 +98,7 @@ def test_the_tasks_of_a_taskset_are_scored_as_a_rollout_scores_them(
     assert [row.gold for row in rows[:3]] == ["43", "44", "45"] and len(rows) == 200
     assert rows[0].prompt == "What is 3 + 40?"
     right, wrong = (rows[0].sent(), "<answer>43</answer>"), (rows[0].sent(), "<answer>4</answer>")
-    with Process(f"{sound}:Sums", python=str(verifiers), timeout=60) as process:
+    with Process(f"{sound}:Sums", settings) as process:
         request = {"kind": "verifiers", "how": "main"}
         assert process.description.kind == "verifiers" and "right" in process.description.source
         replies = process.ask([right, wrong, (rows[0].sent(), "")], request)

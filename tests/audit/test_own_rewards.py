@@ -74,7 +74,7 @@ def audited(name: str, seconds: float) -> Report:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REWARDS)
 def test_the_first_probes_find_nothing_in_a_reward_of_this_package(name: str) -> None:
-    report = audited(name, 6.0)
+    report = audited(name, 2.0)
     assert report.surface or report.cut, report.note  # a busy machine does not get that far
     assert not witnesses(report)
 

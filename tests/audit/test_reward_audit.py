@@ -1,23 +1,35 @@
 """The audit of foreign rewards: certain findings, no accusation, and a host that survives."""
 
+import ast
 import json
 import os
 import re
 import shlex
+import subprocess
+import sys
 import textwrap
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from infinite_rl.audit import Limits, Report, Settings, audit, audit_rows, replay
+from infinite_rl.audit import Limits, Report, Settings, audit, audit_rows, process, replay
 from infinite_rl.audit.data import audit_data, page
+from infinite_rl.audit.foreign_reward.conventions import gets_prompt
 from infinite_rl.audit.pages import sarif, text, values, web_page
+from infinite_rl.audit.probes.text import requested_formula, restated
 from infinite_rl.audit.probes.variants import variants
+from infinite_rl.audit.process import Process
 from infinite_rl.audit.programs import passed_share, references
+from infinite_rl.audit.rows import audit_row
 from infinite_rl.audit.surfaces import Surface
 from infinite_rl.cli import main
+from infinite_rl.dataset.rows import write
 from infinite_rl.errors import UsageError
+from infinite_rl.layout import fenced, tagged
+from infinite_rl.reward_functions import RewardFunction, get_reward_functions
+from infinite_rl.types import RewardFunctionScore, Sample
 
 ROWS = [
     {"prompt": "What is 3 + 4?", "answer": "7"},
@@ -35,6 +47,7 @@ SOUND = """
             return 0.0
 """
 Audited = Callable[..., Report]
+HANG_S = 1.0  # for a reward that does not end: its calls take no time otherwise
 
 
 @pytest.fixture
@@ -57,6 +70,36 @@ def audited(tmp_path: Path) -> Audited:
 
 def kinds(report: Report) -> set[str]:
     return {finding.kind for finding in report.findings}
+
+
+CALCULATES = """
+    import ast, operator, re
+
+    OPERATORS = {ast.Add: operator.add, ast.Mult: operator.mul}
+
+    def value(node):
+        if isinstance(node, ast.BinOp):
+            return OPERATORS[type(node.op)](value(node.left), value(node.right))
+        return ast.literal_eval(node)
+
+    def judge(completion, answer, prompt):
+        boxes = re.findall(r"<answer>([^<]*)</answer>", completion)
+        try:
+            text = boxes[0].strip() if len(boxes) == 1 and len(boxes[0]) < 100 else ""
+            found = value(ast.parse(text, mode="eval").body)
+            copied = not text.isdigit() and text in prompt
+            return float(not copied and found == float(answer))
+        except (KeyError, ValueError, SyntaxError, TypeError, OverflowError, IndexError):
+            return 0.0
+"""
+COPIES = """
+    import re
+
+    def reward(completion, answer, prompt):
+        boxes = re.findall(r"<answer>([^<]*)</answer>", completion) or [""]
+        numbers = [re.sub(r"[^0-9]", "", each) for each in boxes]
+        return float(len(boxes) == 1 and (numbers[0] == answer or boxes[0] == prompt))
+"""
 
 
 # --- verdicts -------------------------------------------------------------------------------------
@@ -141,10 +184,91 @@ def test_a_sound_reward_is_not_accused(audited: Audited) -> None:
     ],
 )  # fmt: skip
 def test_a_defect_has_a_witness_that_replays(audited: Audited, code: str, kind: str) -> None:
-    report = audited(code)
+    report = audited(code, timeout=HANG_S)
     [finding] = [each for each in report.findings if each.kind == kind]
-    assert replay(report.target, finding.witness, Settings(report.kind), report.chat)[0]
+    settings = Settings(report.kind, timeout=HANG_S)
+    assert replay(report.target, finding.witness, settings, report.chat)[0]
     assert report.exit_code >= 10
+
+
+@pytest.mark.slow
+def test_a_question_that_is_paid_as_its_own_answer_is_found(audited: Audited) -> None:
+    call = "def reward(completion, answer, prompt): return judge(completion, answer, {})"
+    calculates = textwrap.dedent(CALCULATES)
+    for code, paid in (
+        (calculates + call.format("''"), "<answer>3 + 4</answer>"),
+        (COPIES, "<answer>What is 3 + 4?</answer>"),
+    ):
+        report = audited(code)
+        [finding] = [each for each in report.findings if each.kind == "restated"]
+        assert finding.witness.pairs[0][1] == paid
+        assert replay(report.target, finding.witness, Settings(report.kind), report.chat)[0]
+    for sound in (
+        calculates + call.format("prompt"),  # it refuses the question
+        f"{calculates}def reward(completion, answer): return judge(completion, answer, '')",
+    ):
+        assert "restated" not in kinds(audited(sound)), "without the prompt nothing is certain"
+
+
+def test_a_formula_is_the_question_only_if_its_value_alone_is_asked_for() -> None:
+    for prompt, gold, formula in (
+        ("What is 37*91?", "3367", "37*91"),
+        ("Compute $12 \\cdot 4$.", "48", "12 \\cdot 4"),
+        ("Work it out in your head. Calculate (2 + 3)^2 = ? Use a tag.", "25", "(2 + 3)^2"),
+        ("Find the value of $2^{10}$. Put it in a box.", "1024", "2^{10}"),
+        ("Find the value of 2^10. Put it in a box.", "1024", "2^10"),
+        ("Compute $-(-5)$.", "5", ""),  # a sign before a number
+        ("State the result of this problem: 79 - 3 =", "76", "79 - 3"),
+        ("What is 84/7?", "12", ""),  # a fraction is a number
+        ("Which is larger, 2^10 or 10^2?", "1024", ""),
+        ("What is 10 / 4 to the nearest whole number?", "3", ""),
+        ("What is 2 * 3 * 7? Leave the product as it is.", "42", ""),
+        ("Compute 2 + 2. Then compute 3 + 1.", "4", ""),
+        ("What is 3 + 4?", "8", ""),  # a wrong gold
+        ("A shelf holds 4 rows of 30 jars. How many jars?", "120", ""),
+        ("What is $x^2$?", "9", ""),
+    ):
+        assert requested_formula(audit_row(0, {"prompt": prompt, "answer": gold})) == formula, (
+            prompt
+        )
+
+
+def test_no_number_of_a_restated_question_may_be_an_answer() -> None:
+    plain = Surface("alone", "{}")
+
+    def texts(prompt: str, gold: str, *, tolerant: bool = False) -> list[str]:
+        row = audit_row(0, {"prompt": prompt, "answer": gold})
+        return [each.completion for each in restated(row, plain, tolerant=tolerant)]
+
+    assert texts("What is 37*91?", "3367") == ["What is 37*91?", "37*91"]
+    assert texts("What is 3366 + 1?", "3367") == ["What is 3366 + 1?", "3366 + 1"]
+    assert texts("What is 3366 + 1?", "3367", tolerant=True) == []
+    assert texts("What is 7.0 + 0?", "7") == []
+    assert texts("Which ocean lies east of Africa?", "Indian Ocean") != []
+    assert texts("Is it the Indian Ocean?", "Indian Ocean") == []
+
+
+def test_a_target_gets_the_prompt_by_its_protocol_or_its_parameters() -> None:
+    class AnswerAlone(RewardFunction):
+        def compute_reward(self, *_: object) -> RewardFunctionScore:
+            return RewardFunctionScore(1.0, 0.0)
+
+    class WithRow(AnswerAlone):
+        def score(self, sample: Sample, completion: str) -> RewardFunctionScore:
+            return self.compute_reward()
+
+    targets: dict[object, bool] = {
+        "http://127.0.0.1:1/verify": True,
+        (lambda completion, answer, question: 0.0): True,
+        (lambda prompts, completions, **kwargs: [0.0]): True,
+        (lambda doc, results: {}): True,
+        (lambda completion, answer: 0.0): False,
+        (lambda completions, answer, **kwargs: [0.0]): False,
+        WithRow("row"): True,
+        get_reward_functions()["math"]: True,
+        AnswerAlone("answer"): False,
+    }
+    assert [target for target, gets in targets.items() if gets_prompt(target) is not gets] == []
 
 
 def test_the_form_is_learned_from_the_source_and_the_prompt(audited: Audited) -> None:
@@ -234,11 +358,13 @@ def test_a_call_that_the_time_cuts_is_no_hang_and_the_page_says_what_was_cut(
 @pytest.mark.slow
 def test_what_failed_before_the_time_was_over_is_called_again_and_found(audited: Audited) -> None:
     code = """
+    import time
+
     calls = []
 
     def reward(completion, answer):
         calls.append(1)
-        while len(calls) > 500: pass
+        while len(calls) > 500: time.sleep(1)
         return float(answer in completion)
     """
     report = audited(code, seconds=8, timeout=1000)
@@ -270,11 +396,9 @@ def test_the_page_says_how_many_rows_were_probed_and_fits_80_columns(audited: Au
 
 
 _WORKS = """
-    import re, time
+    import time
     def reward(completion, answer):
-        end = time.monotonic() + {seconds} * ("work" in completion)
-        while time.monotonic() < end:
-            pass
+        time.sleep({seconds} * ("work" in completion))
         return float(completion == answer)
 """
 
@@ -287,7 +411,7 @@ _WORKS = """
 def test_texts_that_took_the_time_while_the_form_was_learned_are_a_finding(
     audited: Audited, seconds: float, kind: str, said: str
 ) -> None:
-    report = audited(_WORKS.format(seconds=seconds), seconds=24, timeout=2)
+    report = audited(_WORKS.format(seconds=seconds), seconds=16, timeout=2)
     assert "the search for the form" in report.cut[0]
     [finding] = report.findings
     assert finding.kind == kind and said in "\n".join(text(report))
@@ -296,7 +420,7 @@ def test_texts_that_took_the_time_while_the_form_was_learned_are_a_finding(
 
 @pytest.mark.slow
 def test_a_reward_that_is_slow_on_every_text_has_no_slow_text(audited: Audited) -> None:
-    report = audited(_WORKS.format(seconds=1.3).replace('"work"', '""'), seconds=12)
+    report = audited(_WORKS.format(seconds=1.3).replace('"work"', '""'), seconds=8)
     assert report.cut and not report.findings
 
 
@@ -305,14 +429,14 @@ def test_a_failure_without_a_second_call_in_time_is_named_and_is_no_finding(
     audited: Audited,
 ) -> None:
     code = """
-    import os
+    import os, time
 
     def reward(completion, answer):
         # With the third process: the first was cut at the probes, the second at the calls.
         with open("starts", "a") as file:
             file.write("x" * (not STARTED))
         STARTED.append(1)
-        while os.path.getsize("starts") > 2 or len(STARTED) > 500: pass
+        while os.path.getsize("starts") > 2 or len(STARTED) > 500: time.sleep(1)
         return float(answer in completion)
 
     STARTED = []
@@ -355,17 +479,39 @@ PROGRAMS = [
 ]
 
 
+# A harness whose programs run in a child: to fork takes a tenth of what a new interpreter takes.
+FORKS = """
+    import os, signal
+
+    def run(program):
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                for stream in range(3):
+                    os.dup2(os.open(os.devnull, os.O_RDWR), stream)
+                signal.alarm(1)
+                exec(program, {"__name__": "__main__"})
+                status = 0
+            except SystemExit as left:
+                status = int(bool(left.code))
+            finally:
+                os._exit(status)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status == -signal.SIGALRM:
+            raise TimeoutError
+        return status
+"""
+
+
 @pytest.mark.slow
 def test_programs_that_forge_their_verdict_are_sent_to_a_harness(audited: Audited) -> None:
     code = """
-    import subprocess, sys
-
     def reward(completion, tests):
-        program = completion.split("```python")[-1].split("```")[0] + "\\n".join(tests)
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=1)
-        return float(done.returncode == 0)
+        program = completion.split("```python")[-1].split("```")[0]
+        return float(run(program + "\\n".join(tests)) == 0)
     """
-    report = audited(code, PROGRAMS)
+    report = audited(FORKS + code, PROGRAMS)
     assert {"forgery", "raises"} <= kinds(report) and "same program" not in kinds(report)
 
 
@@ -394,7 +540,7 @@ def test_a_harness_that_judges_loosely_pays_a_program_that_fails_its_tests(
             return 0.0
         return 1.0
     """
-    report = audited(code, PROGRAMS)
+    report = audited(code, PROGRAMS, timeout=HANG_S)
     assert "wrong program" in kinds(report) and "same program" not in kinds(report)
 
 
@@ -435,7 +581,7 @@ def test_a_harness_in_process_is_attacked_anew_after_a_program_has_patched_it(
             return 0.0
         return 1.0
     """
-    report = audited(code, PROGRAMS)
+    report = audited(code, PROGRAMS, timeout=HANG_S)
     assert {"patched", "forgery", "same program"} <= kinds(report)
     [refused] = [each for each in report.findings if each.kind == "same program"]
     assert "opening" in refused.witness.pairs[0][1]
@@ -493,7 +639,7 @@ def test_a_harness_that_believes_a_file_is_sent_one_with_the_names_in_its_source
     audited: Audited,
 ) -> None:
     code = """
-    import json, subprocess, sys
+    import json
     from pathlib import Path
 
     def reward(completion, tests):
@@ -501,11 +647,11 @@ def test_a_harness_that_believes_a_file_is_sent_one_with_the_names_in_its_source
         program = completion.split("```python")[-1].split("```")[0]
         check = "import json; n = int(repr([add(1, 2), add(-4, 4), add(9, 5)]) == '[3, 0, 14]')"
         end = "; json.dump({'right': n, 'all': 1}, open('verdict.json', 'w'))"
-        subprocess.run([sys.executable, "-c", program + "\\n" + check + end], timeout=2)
+        run(program + "\\n" + check + end)
         verdict = json.loads(Path("verdict.json").read_text())
         return verdict["right"] / verdict["all"]
     """
-    report = audited(code, PROGRAMS)
+    report = audited(FORKS + code, PROGRAMS)
     [forgery] = [each for each in report.findings if each.kind == "forgery"]
     assert "verdict.json" in forgery.witness.pairs[0][1]
 
@@ -531,7 +677,7 @@ def test_a_program_that_catches_the_alarm_of_its_harness_makes_it_hang(audited: 
         finally:
             signal.alarm(0)
     """
-    assert "hang" in kinds(audited(code, PROGRAMS))
+    assert "hang" in kinds(audited(code, PROGRAMS, timeout=2))  # longer than its alarm
 
 
 RESPONSE = """
@@ -561,11 +707,11 @@ def test_a_server_gets_the_items_of_a_model_that_reasons(
 # --- hostile targets ------------------------------------------------------------------------------
 HOSTILE = {
     "raises": ("raise KeyError(completion)", "raises"),
-    "hangs": ("while len(completion) > 5000: pass", "hang"),
+    "hangs": ("import time; len(completion) > 5000 and time.sleep(100)", "hang"),
     "kills its parent": ("import os; len(completion) > 5000 and os.kill(os.getppid(), 9)", ""),
     "ends its process": ("import os; len(completion) > 5000 and os._exit(0)", "process ended"),
     "forks": ("import os; pid = os.fork(); pid or os._exit(0); pid and os.waitpid(pid, 0)", ""),
-    "floods": ("print('x' * 1_000_000)", ""),
+    "floods": ("print('x' * 100_000)", ""),  # more than a pipe holds
     "patches": ("import builtins; builtins.sum = lambda *_: 1", "side effect"),
     "moves": ("import os; os.chdir('/'  if os.getcwd() != '/' else '/tmp')", "side effect"),
     "nan": ("if not completion.strip(): return float('nan')", "not a number"),
@@ -583,11 +729,33 @@ def test_a_hostile_reward_costs_its_own_process_alone(audited: Audited, name: st
     code = textwrap.dedent(SOUND).replace("    boxes =", f"    {line}\n    boxes =")
     if name == "raises":
         code = code.replace("raise KeyError", "if not completion.strip(): raise KeyError")
-    report = audited(code)
+    report = audited(code, timeout=HANG_S if name == "hangs" else 4)
     assert kind in kinds(report) or not kind
     assert os.getcwd() and sum([2, 3]) == 5
     if not kind:
         assert not report.exit_code
+
+
+def test_a_reward_that_hangs_ends_with_the_audit_that_is_killed(tmp_path: Path) -> None:
+    alive = tmp_path / "alive"
+    (tmp_path / "spins.py").write_text(
+        "import os, pathlib\n"
+        f"pathlib.Path({str(alive)!r}).write_text(str(os.getpid()))\n"
+        "while True: pass\n"
+    )
+    target = f"{tmp_path / 'spins.py'}:f"
+    code = f"from infinite_rl.audit.process import Process; Process({target!r})"
+    audit = subprocess.Popen([sys.executable, "-c", code])
+    while not (alive.is_file() and alive.read_text()):
+        assert audit.poll() is None
+        time.sleep(0.05)
+    audit.kill()
+    audit.wait()
+    reward = Path(f"/proc/{alive.read_text()}")
+    deadline = time.monotonic() + 60
+    while reward.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not reward.exists()
 
 
 def test_a_reward_that_changes_its_row_is_reported(audited: Audited) -> None:
@@ -608,6 +776,31 @@ def test_a_reward_sees_none_of_the_secrets(
     monkeypatch.setenv("SECRET_KEY", "secret")
     code = "import os\nassert 'SECRET_KEY' not in os.environ\n" + textwrap.dedent(SOUND)
     assert not audited(code).findings
+
+
+def test_a_module_of_the_target_is_not_hidden_by_one_of_ours(tmp_path: Path) -> None:
+    """Nor by one of this room: the process may have any interpreter, and any module's name."""
+    folder = Path(process.__file__).parent
+    ours = {path.stem for path in folder.rglob("*.py")} - {"__init__"}
+    assert {"calls", "loading", "rows"} <= ours
+    for name in ours:
+        (tmp_path / f"{name}.py").write_text("OURS = False\n", encoding="utf-8")
+    imported = "\n".join(f"import {name}; assert not {name}.OURS" for name in sorted(ours))
+    (tmp_path / "own_target.py").write_text(
+        f"{imported}\ndef reward(completion, answer):\n    return 1.0\n", encoding="utf-8"
+    )
+    with Process(f"{tmp_path}/own_target.py:reward") as target:
+        assert target.description.kind == "plain"
+
+
+def test_the_process_of_a_target_needs_the_standard_library_alone() -> None:
+    folder = Path(process.__file__).parent / "foreign_reward"
+    for path in folder.glob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names, path
 
 
 def test_a_module_that_cannot_be_loaded_is_one_clear_line(audited: Audited) -> None:
@@ -651,6 +844,30 @@ def test_each_kind_of_target_is_recognized_and_called(audited: Audited, kind: st
     assert report.chat == (kind == "trl")
 
 
+@pytest.mark.parametrize("target", ["Numbers", "instance"])
+def test_a_reward_function_of_this_package_is_called_by_its_own_rules(
+    audited: Audited, tmp_path: Path, target: str
+) -> None:
+    code = textwrap.dedent(SOUND).replace("reward", "judged") + textwrap.dedent("""
+        from infinite_rl import RewardFunction, RewardFunctionScore
+
+        class Numbers(RewardFunction):
+            def compute_reward(self, model_output, expected_output, answer_tag="answer"):
+                right = judged(model_output, expected_output)
+                return RewardFunctionScore(1.0, 0.9, status="passed" if right else "failed")
+
+        instance = Numbers("numbers")
+    """)
+    report = audited(f"{code}\nreward = {target}")
+    assert report.kind == "infinite_rl" and report.full == 1.0 and report.surface
+    assert kinds(report) == set()
+
+
+def test_the_misspelt_name_of_a_target_has_a_suggestion(audited: Audited) -> None:
+    with pytest.raises(UsageError, match=r"there is no reward in /.*did you mean rewards\?"):
+        audited("def rewards(completion, answer): return 1.0")
+
+
 def test_a_reward_of_the_length_alone_is_not_accused(audited: Audited) -> None:
     code = """
     def reward(completion, answer):
@@ -686,6 +903,60 @@ def test_the_audit_of_rows_lists_what_is_wrong_with_them() -> None:
     }  # fmt: skip
     assert [each.row for each in report.of("contamination")] == [3, 4, 5]
     assert any(line.startswith("WEAK TESTS") for line in page(report))
+
+
+def test_rows_without_a_gold_and_with_one_that_no_reward_reads_are_found() -> None:
+    program = tagged(f"\n{fenced('def f(x): return 2 * x', 'python')}\n")
+    shared = {"prompt": "Double x.", "type": "coding", "language": "python", "response": program}
+    golds = [None, "", [], {}, {"tests": []}, '{"tests": []}', {"cases": [{"input": "2"}]}]
+    rows = [{**shared, "answer": gold} for gold in [*golds, {"tests": ["assert f(2) == 4"]}]]
+    rows += [{**shared, "answer": "assert f(2) == 4", "language": "cobol"}]
+    rows += [
+        {"prompt": "Halve 8.", "type": "math", "answer": gold} for gold in ("4", "\\frac{", None)
+    ]
+    found = {each.row: each.evidence for each in audit_data(rows).of("no gold")}
+    assert [*found] == [*range(1, 8), 9, 11, 12]
+    assert found[1] == "there is no gold" and "must have an" in found[7] and "cobol" in found[9]
+
+
+def test_rows_of_another_reward_are_said_to_be_judged_by_none() -> None:
+    rows = [{"prompt": "Six?", "answer": "6", "type": "roman", "response": "<answer>7</answer>"}]
+    report = audit_data(rows)
+    assert not report.findings and report.foreign == {"roman": 1}
+    assert page(report)[-1].startswith("not judged: rows of 'roman', which is no reward of this")
+
+
+def test_a_set_of_numbers_is_no_program_where_the_row_says_that_it_is_maths() -> None:
+    row = {"prompt": "Solve it.", "answer": "{3 - 2*i, 3 + 2*i}", "type": "math"}
+    report = audit_data([{**row, "response": "<answer>3 - 2i, 3 + 2i</answer>"}])
+    assert not report.unnamed and not report.findings and report.checked["contradiction"] == 1
+
+
+def test_a_row_without_the_column_of_the_others_has_no_gold() -> None:
+    rows = [{"prompt": "Add 1 to 2.", "answer": "3"}, {"prompt": "Add 1 to 3.", "response": "9"}]
+    assert [each.row for each in audit_data(rows).of("no gold")] == [2]
+
+
+def test_rows_whose_response_stands_for_a_gold_have_one() -> None:
+    rows = [{"prompt": "Add 1 to 2.", "answer": None, "response": "<answer>3</answer>"}] * 2
+    assert not audit_data(rows).of("no gold")
+
+
+def test_what_was_not_tested_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    program = tagged(f"\n{fenced('def f(x): return 3 * x', 'python')}\n")
+    row = {"type": "program", "answer": {"tests": ["assert f(2) == 4"]}, "response": program}
+    rows = [{**row, "prompt": f"Multiply {n} by two, {'and ' * n}return it."} for n in range(3)]
+    source = str(tmp_path / "rows.jsonl")
+    write(rows, source)
+    assert main(["audit", "rows", source]) == 1
+    page = capsys.readouterr().out
+    assert "not tested: 3 coding rows name no language" in page and "FAILING" not in page
+    assert main(["audit", "rows", source, "--language", "python", "--tested", "2"]) == 1
+    page = capsys.readouterr().out
+    assert "FAILING PROGRAM: the row's own program fails its tests (2 of 2 tested, 1 not)" in page
+    assert "name no language" not in page
+    assert main(["audit", "rows", source, "--language", "pyhton"]) == 2
+    assert "did you mean python?" in capsys.readouterr().err
 
 
 def test_a_copy_of_a_disputed_row_is_a_duplicate_too() -> None:

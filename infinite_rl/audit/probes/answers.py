@@ -82,7 +82,7 @@ def wrong_texts(row: AuditRow) -> list[str]:
     if value is not None:
         step = 7 if value.denominator == 1 else Fraction(7, value.denominator)
         near = [value + 1, value - 1, value + step, -value if value else value + 2, 10 * value + 3]
-        far = [each for each in near if _is_far(value, each)]
+        far = [each for each in near if is_far(value, each)]
         return [shown(each) for each in (far if row.tolerant else near) if each != value]
     # A changed end of an interval or another unit is wrong, but some rewards read no ends or units.
     kinds = {"off by one", "sign", "digit", "missing member"}
@@ -118,7 +118,7 @@ def _other_days(gold: str) -> list[str]:
     return [each.isoformat() for each in [*near, swapped or near[0]] if each != gold_day]
 
 
-def _is_far(one: Fraction, other: Fraction) -> bool:
+def is_far(one: Fraction, other: Fraction) -> bool:
     """Whether no usual tolerance takes two numbers for equal."""
     return abs(one - other) > 2 + abs(one) / 5
 
@@ -234,7 +234,7 @@ def _is_other(row: AuditRow, text: str) -> bool:
     """Whether a part of a gold surely has another value."""
     one, other = number(row.gold.rstrip("%")), number(text)
     if one is not None and other is not None:
-        return _is_far(one, other) if row.tolerant else one != other
+        return is_far(one, other) if row.tolerant else one != other
     if one is not None:
         return True
     return not re.search(r"[\w}\])]", text) or text.strip("\\{}()[]$ ") == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..process import BATCH, FORK, GROWTH, MAIN, MANY, THREAD, THREADS
+from ..foreign_reward.calls import BATCH, FORK, GROWTH, MAIN, MANY, THREAD, THREADS
 from ..targets import Target, Witness
 from . import SAME
 

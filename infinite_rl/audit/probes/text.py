@@ -6,10 +6,11 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from ..child import MESSAGES
-from ..rows import CHOICE, CODE, DATE, JSON, WHOLE, AuditRow
+from ..foreign_reward.conventions import MESSAGES
+from ..rows import CHOICE, CODE, DATE, JSON, NUMBER, OTHER, QUERY, WHOLE, AuditRow
 from ..surfaces import Surface
 from . import ACCEPT, SURVIVE, Probe
+from .answers import is_far, number
 from .patterns import attacks
 
 _NOTHING = ("I do not know.", "I cannot solve this.", "yes", "...", "The answer is obvious.")
@@ -23,6 +24,17 @@ _INJECTIONS = (
 )
 # Characters: on the first a pattern of quadratic time takes a second, on the second minutes.
 SIZES = (10_000, 200_000)
+# A request for the value of a formula, up to the end of its sentence.
+_ASKED = re.compile(
+    r"(?i:\bwhat(?:'s| is)|\bcompute|\bcalculate|\bevaluate|\bfind|\bwork out|\bhow much is|:)\s+"
+    r"(?i:the (?:exact )?(?:value|result) of\s+)?"
+    r"(\$[^$\n]{3,200}\$|[-(\d][\d\s.,+*/^()×·÷−-]{1,200}[\d)])"
+    r"\s*=?\s*(?:[?.:]\s*)?(?:\Z|\n|(?<=\s)(?=[A-Z]))"
+)
+_UNDONE = re.compile(r"(?i)\bleave\b|unevaluated|unsimplified|\bexpression\b|\bformula\b|\bform\b")
+_FRACTION = re.compile(r"-?\d+\s*[/÷]\s*-?\d+|-?\\[dt]?frac\s*\{-?\d+\}\s*\{-?\d+\}")
+_NUMBERS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_VERIFY_S = 0.5
 _WORDS = "I give up. BACKED DEAF CABBAGE"  # no letter stands alone
 
 
@@ -49,6 +61,44 @@ def nothing(row: AuditRow, surface: Surface) -> Iterator[Probe]:
         # A short gold is part of many words: of such a text nothing is certain.
         if not gold or gold not in text.casefold().replace(surface("").casefold(), ""):
             yield Probe(kind, row, text)
+
+
+def restated(row: AuditRow, surface: Surface, *, tolerant: bool) -> Iterator[Probe]:
+    """The question in the place of the answer, for a reward that gets it: whole, and its formula.
+
+    No number in them is the gold, or for a `tolerant` reward near it: one that reads a part of them
+    refuses, too.
+    """
+    if row.kind in (CODE, QUERY, WHOLE, OTHER) or not row.prompt.strip():
+        return
+    gold = number(row.gold)
+    for text in (row.prompt, requested_formula(row)):
+        numbers = [number(each) for each in _NUMBERS.findall(text)]
+        is_near = gold is not None and any(
+            each is not None and (not is_far(gold, each) if tolerant else each == gold)
+            for each in numbers
+        )
+        if text and not is_near and row.gold.casefold() not in text.casefold():
+            yield Probe("restated", row, surface(text))
+
+
+def requested_formula(row: AuditRow) -> str:
+    """The only calculation that a prompt asks for, if its value is the gold; "" if it is unsure.
+
+    "What is 37*91?" asks for one, "Which is larger, 2^10 or 10^3?" does not. A number and a
+    fraction of two numbers are answers in themselves.
+    """
+    from ...reward_functions.math import verify
+
+    formulas = [match[1].strip(" $") for match in _ASKED.finditer(row.prompt)]
+    if row.kind != NUMBER or len(formulas) != 1 or _UNDONE.search(row.prompt):
+        return ""
+    formula = formulas[0]
+    is_answer = _FRACTION.fullmatch(formula) or number(formula) is not None
+    if is_answer or not verify(formula, row.gold, timeout=_VERIFY_S).equal:
+        return ""
+    verdict = verify(formula, row.gold, timeout=_VERIFY_S, question=row.prompt)
+    return formula if verdict.status == "different" else ""
 
 
 def hostile(row: AuditRow, surface: Surface) -> Iterator[Probe]:
