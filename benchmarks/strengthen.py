@@ -63,7 +63,8 @@ from infinite_rl.verification.cross_tests import same_function
 from infinite_rl.verification.distances import FAR, NEAR
 from infinite_rl.verification.forms import Form, form_of
 from infinite_rl.verification.proposals import Proposals
-from infinite_rl.verification.strengthen import SearchLimits, Strengthened, strengthen
+from infinite_rl.verification.search import SearchLimits
+from infinite_rl.verification.strengthen import Strengthened, strengthen
 from infinite_rl.verification.trials import Trials
 
 SETS = {

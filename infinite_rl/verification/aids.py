@@ -9,9 +9,9 @@ from ..layout import ANSWER_TAG
 from ..reward_functions.coding import CodingRewardFunction, read_submission
 from ..reward_functions.coding.reference import Cases
 from ..reward_functions.reward_function import BadReference
+from ..solver_prompts import Request
 from ..types import Sample
 from .forms import form_of
-from .self_consistency import Request
 
 _SECOND, _GENERATOR, _VALIDATOR = "solution", "generator", "validator"
 _SYSTEM = f"""You help to test solutions of a programming task. Write three programs with the

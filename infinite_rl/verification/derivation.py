@@ -33,9 +33,9 @@ from ..reward_functions.math.tree import Node
 from ..reward_functions.reward_function import RewardFunction
 from ..sandbox.executor import RewardExecutor
 from ..sandbox.runtimes import FUEL_PER_NS
+from ..solver_prompts import Request
 from ..types import Sample
-from .math_corruptions import Unwritable, fraction
-from .self_consistency import Request
+from .latex import Unwritable, fraction
 
 _SYSTEM = """Write a Python program that computes the answer to the task: by brute force, search or
 exact arithmetic, not by formulas that you remember. It prints the final value alone, exact, on its

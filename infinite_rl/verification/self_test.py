@@ -56,7 +56,7 @@ def corruptions(sample: Sample) -> Iterator[Corruption]:
     elif sample.type == "math":
         from .math_corruptions import same_answers, wrong_answers  # code does not need the parser
 
-        for kind, text in same_answers(sample.answer):
+        for kind, text in same_answers(sample.answer, sample.prompt):
             yield Corruption(kind, tagged(text), True)
         for kind, text in wrong_answers(sample.answer, sample.id):
             yield Corruption(kind, tagged(text))

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..parsing.syntax import UNREADABLE, syntax_tree
-from ..reward_functions.coding.judge import judge_printed
+from ..reward_functions.coding.judge import Caches, Judge, judge_printed
+from ..reward_functions.coding.language import Runnable
+from ..reward_functions.coding.programs import Submission
 from ..reward_functions.coding.reference import Cases, Tests
 from ..reward_functions.reward_function import BadReference
 from ..sandbox.executor import RewardExecutor
@@ -25,6 +27,7 @@ _MARGIN = 4  # times the instructions of the row's own program that another may 
 _BATCH = 60  # inputs or tests of one run
 _MAX_VALUE_CHARS = 4_000
 _MOST_EXHAUSTED = 20  # of one author's program
+_TIMEOUT_S = 10.0  # for a run whose fuel is the limit
 _OTHER_SEED = 1  # runs with fuel have 0
 
 
@@ -61,6 +64,11 @@ class Trials:
             with suppress(ValueError):
                 values.append(self.form.value(text))
         return values
+
+    def accepts(self, code: str, tests: Runnable) -> bool:
+        """Whether a program passes the tests of a row."""
+        judge = Judge(RewardExecutor(fuel=self.fuel), _TIMEOUT_S, Caches())
+        return judge.verdict(Submission(1.0, code), tests, self.form.language, fast=True).passed
 
     def values(self, code: str, points: Sequence[Input]) -> list[str]:
         """The value of each input as text: a literal, JSON, or what is printed; "" for none.

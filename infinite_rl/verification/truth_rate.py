@@ -104,7 +104,11 @@ def _posterior(counts: Mapping[Votes, int]) -> tuple[Array, dict[Votes, float]]:
 
 @lru_cache(maxsize=1024)
 def _likelihoods(votes: Votes) -> tuple[Array, Array]:
-    """The likelihood of a right and of a wrong gold, over g, and the means and width of h and p."""
+    """The likelihood of a right and of a wrong gold, over g and the parameters of p and h.
+
+    The letters of the sum are axes: n the share of rows that nobody solves, w the width and m the
+    mean of p, t the mean of h, p and h their nodes, k the three readings in `each`.
+    """
     p, h = _nodes(_NODES)[:, None], _nodes(_NODES // 4)[None, :]
     true, common, alone = p + 0 * h, (1 - p) * h, (1 - p) * (1 - h)
     right = _of_groups(votes, true, common, alone)

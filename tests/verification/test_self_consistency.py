@@ -9,14 +9,13 @@ from infinite_rl.errors import UsageError
 from infinite_rl.layout import fenced, tagged
 from infinite_rl.reward_functions.coding import CodingRewardFunction
 from infinite_rl.reward_functions.math import MathRewardFunction
+from infinite_rl.solver_prompts import default_system_prompt, solver_request
 from infinite_rl.tasks import TASKS
 from infinite_rl.types import Completion, Sample
 from infinite_rl.verification.self_consistency import (
     ConsistencyResult,
-    default_system_prompt,
     judge_solutions,
     rejection_reason,
-    solver_request,
 )
 
 MATH, CODING = MathRewardFunction(), CodingRewardFunction()

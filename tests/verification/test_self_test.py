@@ -16,14 +16,8 @@ from infinite_rl.reward_functions.math.bounds import Budget
 from infinite_rl.reward_functions.math.normal_form import read
 from infinite_rl.reward_functions.reward_function import RewardFunction
 from infinite_rl.types import RewardFunctionScore, Sample
-from infinite_rl.verification.math_corruptions import (
-    Unwritable,
-    approximate,
-    fraction,
-    latex,
-    same_answers,
-    wrong_answers,
-)
+from infinite_rl.verification.latex import Unwritable, fraction, latex
+from infinite_rl.verification.math_corruptions import approximate, same_answers, wrong_answers
 from infinite_rl.verification.self_test import SelfTest, corruptions, self_test
 from infinite_rl.workers.pool import Lost
 from tests.support.labelled import Tables

@@ -16,7 +16,8 @@ from infinite_rl.verification.distances import FAR, NEAR, OTHER, SHOWN, distance
 from infinite_rl.verification.forms import form_of
 from infinite_rl.verification.inputs import CallInput
 from infinite_rl.verification.proposals import Proposals
-from infinite_rl.verification.strengthen import SearchLimits, Strengthened, strengthen
+from infinite_rl.verification.search import SearchLimits
+from infinite_rl.verification.strengthen import Strengthened, strengthen
 from infinite_rl.verification.trials import Trials
 from infinite_rl.verification.variations import variations
 
