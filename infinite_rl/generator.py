@@ -92,9 +92,9 @@ def generate_dataset(
             by default from the table in `prices`.
         max_cost: US dollars for all calls of the folder, including those of earlier runs.
         dry_run: call and write nothing; the progress has the missing rows and an estimate.
-        verify: independent solutions of a row from its prompt alone, at most, that decide whether
-            it is accepted: two, and more if they disagree. By default that of the folder's earlier
-            runs, else 4 for a provider with a model, else 0.
+        verify: maximum number of independent solutions, each from the row's prompt alone, that
+            decide whether the row is accepted: two, and more if they disagree. By default that of
+            the folder's earlier runs, else 4 for a provider with a model, else 0.
         verify_model: the model that solves, or a provider object; by default that of the folder's
             earlier runs, else another model of the same provider if one is known, else the author.
         min_agreement: the share of these solutions that must agree with the row's answer.
@@ -104,7 +104,8 @@ def generate_dataset(
             a model.
         novelty: reject a row that repeats an earlier one up to names, numbers and wording; by
             default with a model. A family ends if its author has nothing new to write.
-        widen: times that an author who has run dry is asked for further concepts, before it ends.
+        widen: requests for further concepts when the author runs out of new ideas, before its
+            family ends.
         seeds: a file of rows or documents to make the tasks from, by `operators` (all by default:
             see `generation.seeds`).
         benchmarks: files; a row whose prompt is in one of them is rejected.
@@ -119,8 +120,8 @@ def generate_dataset(
             whose answer the program does not print is rejected.
         rubric: a YAML file of questions by name (see `generation.rubric`); there is a default.
         strengthen: "search" adds tests to coding rows until no killable mutant passes, "author"
-            also asks the solver for a slow solution, a generator and a validator of inputs, "off"
-            leaves the author's tests alone; by default "search" with a model.
+            also asks `verify_model` for a slow solution, a generator and a validator of inputs,
+            "off" keeps the author's tests; by default "search" with a model.
         base_url: endpoint of a named provider.
         structured: constrain the model to the three sections by a schema.
         batch: upload the calls as file batches, at half price, and return; the same call stores

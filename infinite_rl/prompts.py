@@ -9,7 +9,6 @@ from .types import RewardFunctionScore, TaskType
 # A family name means its first task.
 _TASKS = {task.family: task for task in reversed(TASKS.values())} | TASKS
 
-TYPE_PROMPTS: dict[str, str] = {name: task.request for name, task in _TASKS.items()}
 TASK_SYSTEM_PROMPTS: dict[str, str] = {name: task.system_prompt for name, task in _TASKS.items()}
 
 RECTIFY_PROMPT = """Your last sample was rejected.

@@ -6,7 +6,6 @@
     seeds.py       rows and documents to make tasks from, and the operators
     attempts.py    one attempt: the request, the judgement and the checks of a row
     band.py        a pass rate inside of a band, and the level to ask for
-    added_tests.py tests that no killable mutant passes
     rubric.py      a judge's marks
     run.py         a run in this process: hands out attempts and settles outcomes
     progress.py    the record of a run: progress, run.log, run.json
@@ -14,8 +13,7 @@
     ray.py         a run on a Ray cluster, whose workers fill the shards of a folder
     rescore.py     the completions of a journal, judged again
 
-    gate.py        keeps out repeats, for many threads
-    novelty.py     repeats of earlier tasks; the number of distinct tasks
+    novelty.py     keeps out repeats of earlier tasks; the number of distinct tasks
     sketches.py    what two rows are compared by, and the verdict
     masking.py     words, calculations and programs up to their names and numbers
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..certificates import Solver
+from ..certificates import Solver, TestStrength
 from ..errors import NoCompletion, UsageError, shown
 from ..estimators import wilson
 from ..inference.clients import DERIVER, JUDGE, LEARNER, SOLVER, WRITER
@@ -22,6 +22,7 @@ from ..parsing.sections import ExampleParser
 from ..providers.models import cut_off_advice
 from ..reward_functions.coding.reference import Calls, Cases, Tests, read_reference
 from ..reward_functions.reward_function import BadReference, RewardFunction, certificate_of
+from ..solver_prompts import INITIAL_SOLUTIONS, Request, solver_request
 from ..store import MEASURED_COLUMNS
 from ..types import (
     Attempt,
@@ -38,12 +39,9 @@ from ..types import (
 from ..verification import AUTHOR, OFF
 from ..verification.cross_tests import same_function
 from ..verification.self_consistency import (
-    INITIAL_SOLUTIONS,
     ConsistencyResult,
     IndependentSolutions,
-    Request,
     rejection_reason,
-    solver_request,
 )
 from ..verification.self_test import empty_response, self_test
 from .band import MAX_ATTEMPTS, Band, BandTest, Levels
@@ -117,8 +115,11 @@ def judge(
     if not score.passed and (advice := _form_advice(task, sample)):
         score = replace(score, error_msg=f"{score.error_msg}; {advice}")
     if not score.passed and not score.error_msg:  # a reward of one's own may give no reason
-        got = f"answer {shown(sample.answer)}, response {shown(sample.response)}"
-        score = replace(score, error_msg=f"the reward {task.reward} gives no reason ({got})")
+        why = f"the reward {task.reward} gives no reason (answer {shown(sample.answer)}, response "
+        why += f"{shown(sample.response)})"
+        if score.correctness_score >= 1.0:
+            why = f"its score is 1.0 but its status is {score.status!r}: set status='passed'"
+        score = replace(score, error_msg=why)
     reason: Reason = "" if score.format_score >= 1.0 else "format"
     if not score.passed:
         reason = "unscored" if score.status == "unscored" else "wrong"
@@ -268,11 +269,17 @@ class AttemptRunner:
     def _strengthened(self, outcome: Outcome) -> Outcome:
         """Return a coding row with tests that no killable mutant of its program passes.
 
-        Raises BatchNotReady if the call that helps to test it is in a batch.
+        The row is rejected if its tests leave one alive, or if most other solutions contradict it
+        on an input that the task allows. One that has no room for more tests stays as it is.
+
+        Raises:
+            BatchNotReady: the call that helps to test it is in a batch.
+            RuntimeMissing, SandboxError: nothing can be run.
         """
+        # Not needed for maths.
         from ..reward_functions.coding import CodingRewardFunction
-        from ..verification.aids import aids_request  # not needed for maths
-        from .added_tests import strengthened
+        from ..verification.aids import Aids, aids_request
+        from ..verification.strengthen import strengthen
 
         attempt, sample = outcome.attempt, outcome.sample
         reward = self.rewards[attempt.task.reward]
@@ -284,8 +291,22 @@ class AttemptRunner:
         # Those that decided on the row: a later check may have asked for more since.
         solved = sum(each.attempts for each in outcome.certificate.get("solvers", ()))
         slots = list(itertools.islice(self._slots(attempt, "solve"), solved))
-        others = self._solutions(outcome, slots, SOLVER)
-        return strengthened(outcome, reward, aids, [each.text for each in others if each])
+        others = [each.text for each in self._solutions(outcome, slots, SOLVER) if each]
+        helpers = Aids.of(aids.text if aids else "", sample.language, others)
+        result = strengthen(sample, reward, aids=helpers)
+        if result.validated and result.disagreements:
+            fault = f"other solutions have another value: {result.disagreements[0]}"
+            return outcome.rejected("disagreement", fault)
+        if result.why:
+            return outcome
+        strength = TestStrength(result.mutants, result.killed, len(result.equivalent), result.added)
+        certificate = {**outcome.certificate, "tests": strength}
+        stronger = replace(sample, answer=result.answer)
+        outcome = replace(outcome, sample=stronger, certificate=certificate)
+        if result.recall is not None and result.recall < 1:
+            alive = result.killable - result.killed
+            return outcome.rejected("weak verifier", f"{alive} killable mutants pass the tests")
+        return outcome
 
     def _derived(self, outcome: Outcome) -> Outcome:
         """Return a maths row with its answer derived a second time; refuse one that differs.

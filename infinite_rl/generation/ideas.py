@@ -93,13 +93,13 @@ class Ideas:
         return cls(call, completion.text, cells, without_repeats(completion.text, candidates))
 
 
-def idea_request(cells: Sequence[str], existing: Sequence[str], count: int = IDEAS) -> str:
-    """Return the user prompt for `count` ideas for each of the described cells."""
+def idea_request(cells: Sequence[str], existing: Sequence[str]) -> str:
+    """Return the user prompt for `IDEAS` ideas for each of the described cells."""
     numbered = "\n".join(f"{number}. {cell}" for number, cell in enumerate(cells, 1))
     parts = [
-        f"List {count} ideas for each of these kinds of task:\n\n{numbered}",
+        f"List {IDEAS} ideas for each of these kinds of task:\n\n{numbered}",
         "Begin each line with the number of its kind and a point. Write nothing else: "
-        f"{count * len(cells)} lines.",
+        f"{IDEAS * len(cells)} lines.",
     ]
     if existing:
         listed = "\n".join(f"- {idea}" for idea in existing)

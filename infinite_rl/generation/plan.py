@@ -247,7 +247,14 @@ class Plan:
             UnknownName: a language, a family or a task's reward is unknown.
         """
         families = _by_family(tasks, languages)
-        weights = parse_weights(task_dist, list(families), by_name=ON_REQUEST)
+        try:
+            weights = parse_weights(task_dist, list(families), by_name=ON_REQUEST)
+        except UnknownName as error:
+            for task in tasks.values():
+                if task.name == error.name:
+                    advice = f"a task of the family {task.family!r}, by which task_dist names it"
+                    raise UsageError(f"{task.name!r} is {advice}") from None
+            raise
         for family in ON_REQUEST:
             if family in families and not weights[family]:
                 del families[family], weights[family]

@@ -23,7 +23,6 @@ from ..store import Store, slot_of_row
 from ..types import Attempt, Outcome, Reason, Slot, SlotRole, TaskType
 from .attempts import cleaned, sample_from
 from .band import Levels
-from .gate import Novelty
 from .ideas import (
     BLOCK,
     CONCEPTS_SYSTEM,
@@ -38,6 +37,7 @@ from .ideas import (
     read_concepts,
     screen_request,
 )
+from .novelty import Novelty
 from .plan import Plan
 from .seeds import Seeds
 

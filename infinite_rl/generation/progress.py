@@ -15,10 +15,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from ..certificates import digest_of_all
-from ..errors import UsageError
 from ..inference.budget import Estimate, Spending
 from ..inference.clients import RequestPolicy, class_names
-from ..manifest import environment_info, judging_timeout, read_manifest, write_manifest
+from ..manifest import (
+    environment_info,
+    judging_timeout,
+    read_manifest,
+    refuse_changes,
+    write_manifest,
+)
 from ..providers import PROVIDERS
 from ..redact import one_line, redact
 
@@ -116,6 +121,11 @@ class Progress:
         """The number of rows rejected because independent solutions disagree with them."""
         return self.rejected["disagreement"]
 
+    def explain(self) -> None:
+        """Give the reasons of the families that are given up as that of the end, if it has none."""
+        reasons = (f"{family}: {why}" for family, why in self.given_up.items())
+        self.stopped = self.stopped or "; ".join(reasons)
+
     @property
     def complete(self) -> bool:
         """Whether no family lacks rows."""
@@ -210,15 +220,12 @@ class RunManifest:
     def check(self) -> None:
         """Raise UsageError with every difference if the folder has other settings."""
         now, before = _with_provider_name(self._settings), _with_provider_name(self._before)
-        names = [name for name in {**before, **now} if before and before.get(name) != now.get(name)]
-        if "provider" in names:  # the others follow from it
-            names = [name for name in names if name not in _FROM_PROVIDER]
-        if names:
-            changes = [_change(name, before.get(name), now.get(name)) for name in names]
-            raise UsageError(
-                f"{self._folder} was made with other settings: {'; '.join(changes)}. Use the same, "
-                "choose another output folder, or continue with the new ones by --extend"
-            )
+        if not before:
+            return
+        if now.get("provider") != before.get("provider"):  # these follow from it
+            now |= {name: before.get(name) for name in _FROM_PROVIDER}
+        advice = "choose another output folder, or continue with the new ones by --extend"
+        refuse_changes(self._folder, before, now, advice, _change)
 
     def begin(self) -> None:
         """Record the settings, so that a killed run cannot be mixed with another."""

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..certificates import CertificateIndex
-from ..dataset.typed_copy import keep_copy
+from ..dataset.parquet import keep_copy
 from ..errors import UsageError, check_if_set
 from ..files.logs import read_rows
 from ..inference.budget import Estimate, Spending
@@ -31,7 +31,7 @@ from ..providers.rate_limit import Limits
 from ..store import DATASET, DATASET_COLUMNS, DATASET_LATER, JOURNAL, Store, slot_of_row
 from ..types import Usage
 from ..workers.ray_cluster import ActorPool, Reply, connected
-from .gate import Novelty
+from .novelty import Novelty
 from .plan import GenerateOptions, Plan, Shard, shard_count, shard_folders
 from .progress import Progress, RunManifest
 from .run import STOPPED_ON_REQUEST, generate
@@ -51,7 +51,7 @@ def generate_on_ray(
     same call resumes.
 
     Args:
-        options: those of `generate_dataset`. `num_threads` counts per worker; limits are divided
+        options: those of `generate_dataset`: `num_threads` counts per worker; limits are divided
             by the workers, and `max_cost` by the shards. Models must be names, rewards are the
             built-in ones, and there are no batches. All machines see the files that it names.
         workers: parallel processes, by default one per CPU of the cluster.
@@ -138,6 +138,7 @@ class ShardedRun:
                 merge_solutions(folder, folders)
                 if stop.is_set() and not progress.complete:
                     progress.stopped = STOPPED_ON_REQUEST
+                progress.explain()
             finally:
                 manifest.end(progress)
         keep_copy(folder)

@@ -14,7 +14,7 @@ from itertools import count, islice
 from pathlib import Path
 
 from ..certificates import digest_of_all
-from ..dataset.typed_copy import keep_copy
+from ..dataset.parquet import keep_copy
 from ..errors import StoreError, UsageError, check_range
 from ..files.atomic import atomic_folder, clear_abandoned, locked
 from ..files.logs import read_rows
@@ -39,7 +39,7 @@ from ..types import NOT_JUDGED, Attempt, Completion, Outcome, Reason, TaskType
 from ..verification import MIN_AGREEMENT, OFF
 from ..workers.pool import default_count
 from .attempts import AttemptRunner
-from .gate import Novelty
+from .novelty import Novelty
 from .plan import recorded_custom_tasks, shard_count, shard_folders
 from .ray import shard_rows
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import UsageError
+from ..solver_prompts import Request
 from ..types import Sample
-from ..verification.self_consistency import Request
 
 BEST = 5  # marks are 1 to 5
 _MAX_CHARS = 12_000  # of a row in a request

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..dataset.typed_copy import keep_copy
+from ..dataset.parquet import keep_copy
 from ..errors import ProviderError, UsageError
 from ..inference.batches import Batches, BatchQueue
 from ..inference.budget import Budget, Estimate, estimate
@@ -35,8 +35,8 @@ from ..verification import AUTHOR
 from ..workers.interruptible import as_completed
 from .attempts import AttemptRunner, check_examples
 from .band import MAX_ATTEMPTS, Band, Levels
-from .gate import Novelty
 from .ideas import BLOCK, Ideas, Job
+from .novelty import Novelty
 from .plan import GenerateOptions, Plan, procedural_kinds, shard_count
 from .planner import FORM, REPAIRABLE, REPEATED, UNWANTED, Planner
 from .progress import Progress, RunLog, RunManifest, with_pacing
@@ -354,6 +354,8 @@ class Run:
             raise error
         if self.stop.is_set() and not progress.complete:
             self._end(STOPPED_ON_REQUEST)
+        elif not self.options.shard:  # the other shards of a run may go on
+            progress.explain()
 
     def _end(self, why: str) -> None:
         """Stop the run. The first reason counts: once stopped, calls fail because of it."""

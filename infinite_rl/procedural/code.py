@@ -39,8 +39,9 @@ class Step:
     `instruction` is an imperative ("keep the even ones"). `code` and `helpers` are by language:
     an expression in `IT`, the value so far, or several lines that assign `OUT`, whose name is
     `variable`; and the functions that it calls. The last step of a task has the kind of value that
-    it `returns`, and perhaps an `explanation`. `unguarded` is what it asks of values for which the
-    solution needs the step before it.
+    it `returns`, and perhaps an `explanation`. `facts` are words by which a family's code asks what
+    the step is about. `unguarded` answers the same question for values that an earlier step would
+    have removed (links in a circle): `step_matters` shows by it that the earlier step is needed.
     """
 
     instruction: str
@@ -49,6 +50,7 @@ class Step:
     variable: str = "result"
     returns: str = ""
     explanation: str = ""
+    facts: Sequence[str] = ()
     unguarded: Callable[[Any], Any] | None = None
 
     @cached_property
@@ -167,7 +169,10 @@ class Family:
         return draw_parameters(draw, self.row(row).fields.get("draw", ""), parameters)
 
     def draw_texts(self, draw: Draw, group: str, /, **parameters: Any) -> dict[str, Any]:
-        """A row of the group: its name by the last word W of the group's, its fields as `W_FIELD`."""
+        """A row of the group: its name by the last word W of the group's, its fields as `W_FIELD`.
+
+        `W_fact` is "" if the row has none.
+        """
         drawn = self.draw_shared(draw, group, **parameters)
         row = draw.pick(self.rows(group))
         drawn = draw_parameters(draw, row.fields.get("draw", ""), drawn)
@@ -175,6 +180,7 @@ class Family:
         return {
             **drawn,
             word: row.name,
+            f"{word}_fact": "",
             **{f"{word}_{key}": text for key, text in row.fields.items()},
         }
 
@@ -194,6 +200,7 @@ class Family:
             row.text("out", drawn) or "result",
             row.text("type", drawn),
             row.text("how", drawn),
+            row.text("fact", drawn).split(),
         )
 
     def _helpers(self, row: Row, parameters: Parameters) -> dict[str, list[str]]:
@@ -201,8 +208,10 @@ class Family:
         used = [codes(self.row(name), parameters) for name in row.text("use", parameters).split()]
         return {language: [one[language] for one in used if one[language]] for language in DIALECTS}
 
-    def draw_rules(self, draw: Draw, level: int, /, **parameters: Any) -> dict[str, Any]:
-        """A task of the level, and as many of its optional rules as the level asks for.
+    def draw_rules(
+        self, draw: Draw, level: int, /, *groups: str, **parameters: Any
+    ) -> dict[str, Any]:
+        """A task of the level, as many optional rules as the level asks for, texts of `groups`.
 
         The parameters say for each rule whether it is `chosen`; those of chosen rules are drawn.
         """
@@ -219,6 +228,8 @@ class Family:
         drawn |= {row.name: row in chosen for row in self.rows("rules")}
         for row in chosen:
             drawn = draw_parameters(draw, self.row(row.name).fields.get("draw", ""), drawn)
+        for group in groups:
+            drawn = self.draw_texts(draw, group, **drawn)
         return {**drawn, "chosen": chosen}
 
     def task(

@@ -3,13 +3,10 @@
 from .code import CodingTask, Family
 from .draw import Draw
 
-LEVELS = (1, 2, 3, 4, 5)
-
 
 def make(draw: Draw, level: int) -> CodingTask:
     """A ledger with more rules at each level."""
-    p = FAMILY.draw_rules(draw, level)
-    p |= FAMILY.draw_texts(draw, "report", **p)
+    p = FAMILY.draw_rules(draw, level, "report")
     special = [name for name in ("undo", "month") if p[name]] * 2
 
     def operation() -> str:

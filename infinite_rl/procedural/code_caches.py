@@ -3,19 +3,15 @@
 from .code import CodingTask, Family
 from .draw import Draw
 
-LEVELS = (1, 2, 3, 4, 5)
-
 
 def make(draw: Draw, level: int) -> CodingTask:
     """A cache with more rules at each level."""
-    p = FAMILY.draw_rules(draw, level)
     keys = ("init", "hit", "miss", "out", "jini", "jhit", "jmis", "jout")
     blank = {f"report_{key}": "" for key in keys}
-    p |= {"policy_def": "", "pool": "«pinned:free|stored»"}
-    p |= FAMILY.draw_texts(draw, "policy", **p)
-    p = {**blank, **FAMILY.draw_texts(draw, "report", **p)}
-    p["by_used"] = p["expiry"] or "used[" in p["policy_py"]
-    p["by_uses"] = p["tired"] or "uses[" in p["policy_py"]
+    blank |= {"policy_def": "", "pool": "«pinned:free|stored»"}
+    p = FAMILY.draw_rules(draw, level, "policy", "report", **blank)
+    p["by_used"] = p["expiry"] or "used" in p["policy_fact"]
+    p["by_uses"] = p["tired"] or "uses" in p["policy_fact"]
 
     def draw_input() -> tuple[list[int], int]:
         keys = draw.integers(draw.between(3, 7), 1, 9)

@@ -6,6 +6,7 @@ from datetime import date
 from .code import CodingTask, Family
 from .draw import Draw
 
+LEVELS = (1, 2, 3)
 DAY = 24 * 60
 CLOCK_EDGES: tuple[tuple[list[str]], ...] = (
     ([],),

@@ -3,8 +3,6 @@
 from .code import CodingTask, Family
 from .draw import Draw
 
-LEVELS = (1, 2, 3, 4, 5)
-
 
 def make(draw: Draw, level: int) -> CodingTask:
     """An edit distance with more special prices at each level."""

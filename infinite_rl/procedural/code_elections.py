@@ -3,14 +3,10 @@
 from .code import CodingTask, Family
 from .draw import Draw
 
-LEVELS = (1, 2, 3, 4, 5)
-
 
 def make(draw: Draw, level: int) -> CodingTask:
     """An instant run-off with more rules at each level."""
-    p = FAMILY.draw_rules(draw, level)
-    for group in ("tie", "report"):
-        p |= FAMILY.draw_texts(draw, group, **p)
+    p = FAMILY.draw_rules(draw, level, "tie", "report")
 
     def draw_input() -> tuple[list[str]]:
         names = draw.some("ABCDE", draw.between(3, 5))

@@ -4,8 +4,6 @@ from .code import CodingTask, Family
 from .code_tables import fill
 from .draw import Draw
 
-LEVELS = (1, 2, 3, 4, 5)
-
 
 def make(draw: Draw, level: int) -> CodingTask:
     """Constrained words in alphabetical order, with more rules at each level."""

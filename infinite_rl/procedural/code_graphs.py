@@ -7,6 +7,7 @@ from functools import partial
 from .code import CodingTask, Family, Step
 from .draw import Draw
 
+LEVELS = (1, 2, 3)
 Link = tuple[str, str, int]
 Links = list[Link]
 NAMES = "abcdefg"
@@ -52,11 +53,10 @@ def make(draw: Draw, level: int) -> CodingTask:
 
 def asked_of_routes(ending: Step, names: list[str], start: str, goal: str, links: Links) -> int:
     """What an ending of the group "orders" asks of links that may lead in a circle."""
-    if ending.variable == "count":
+    if "ways" in ending.facts:
         return sum(1 for _ in routes(links, start, goal))
     ways = [route for a in names for b in names for route in routes(links, a, b)]
-    by_length = "total length" in ending.instruction
-    return max(sum(link[2] if by_length else 1 for link in route) for route in ways)
+    return max(sum(link[2] if "lengths" in ending.facts else 1 for link in route) for route in ways)
 
 
 def routes(links: Links, start: str, goal: str) -> Iterator[Links]:

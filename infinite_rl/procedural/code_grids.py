@@ -3,6 +3,7 @@
 from .code import CodingTask, Family
 from .draw import Draw
 
+LEVELS = (1, 2, 3)
 Grid = list[list[int]]
 
 

@@ -3,6 +3,7 @@
 from .code import CodingTask, Family
 from .draw import Draw
 
+LEVELS = (1, 2, 3)
 Span = list[int]
 EDGES: tuple[tuple[list[Span]], ...] = (
     ([],),

@@ -3,14 +3,10 @@
 from .code import CodingTask, Family
 from .draw import Draw
 
-LEVELS = (1, 2, 3, 4, 5)
-
 
 def make(draw: Draw, level: int) -> CodingTask:
     """A rate limiter with more rules at each level."""
-    p = FAMILY.draw_rules(draw, level)
-    p |= FAMILY.draw_texts(draw, "window", **p)
-    p |= FAMILY.draw_texts(draw, "report", **p)
+    p = FAMILY.draw_rules(draw, level, "window", "report")
 
     def draw_input() -> tuple[list[list[int]]]:
         time, requests = draw.between(0, 6), []

@@ -3,6 +3,8 @@
 from .code import JAVASCRIPT, PYTHON, CodingTask, Family
 from .draw import Draw
 
+LEVELS = (1, 2, 3)
+
 
 def make(draw: Draw, level: int) -> CodingTask:
     """A machine that follows its input; the higher the level, the more rules it obeys."""

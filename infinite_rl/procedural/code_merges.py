@@ -3,16 +3,13 @@
 from .code import CodingTask, Family
 from .draw import Draw
 
-LEVELS = (1, 2, 3, 4, 5)
-
 
 def make(draw: Draw, level: int) -> CodingTask:
     """An interval problem with more rules on the merges at each level."""
-    p = FAMILY.draw_rules(draw, level)
+    p = FAMILY.draw_rules(draw, level, "size", "price")
     p["several"] = (p["first"] and p["odd"]) or (
         p["final"] and (p["first"] or p["odd"] or p["long"])
     )
-    p |= FAMILY.draw_texts(draw, "size", **p) | FAMILY.draw_texts(draw, "price", **p)
 
     def draw_input() -> tuple[list[int]]:
         return (draw.integers(draw.between(3, 6), 1, draw.pick((3, 6, 10, 10))),)

@@ -3,15 +3,11 @@
 from .code import CodingTask, Family
 from .draw import Draw
 
-LEVELS = (1, 2, 3, 4, 5)
-
 
 def make(draw: Draw, level: int) -> CodingTask:
     """A spanning forest by union-find with more rules at each level."""
-    p = FAMILY.draw_rules(draw, level)
-    for group in ("order", "report"):
-        p |= FAMILY.draw_texts(draw, group, **p)
-    p["grouped"] = p["size"] or p["parity"] or p["ratio"] or "group" in p["report"]
+    p = FAMILY.draw_rules(draw, level, "order", "report")
+    p["grouped"] = p["size"] or p["parity"] or p["ratio"] or "groups" in p["report_fact"]
 
     def draw_input() -> tuple[int, list[list[int]]]:
         count = draw.between(3, 7)

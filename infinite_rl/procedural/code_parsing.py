@@ -8,6 +8,7 @@ from .code import CodingTask, Family
 from .code_sequences import FAMILY as SEQUENCES
 from .draw import Draw
 
+LEVELS = (1, 2, 3)
 TENS = ("", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX")
 ONES = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
 

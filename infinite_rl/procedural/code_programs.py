@@ -3,13 +3,10 @@
 from .code import CodingTask, Family
 from .draw import Draw
 
-LEVELS = (1, 2, 3, 4, 5)
-
 
 def make(draw: Draw, level: int) -> CodingTask:
     """An interpreter with more instructions and rules at each level."""
-    p = FAMILY.draw_rules(draw, level)
-    p |= FAMILY.draw_texts(draw, "report", **p)
+    p = FAMILY.draw_rules(draw, level, "report")
     more = [kind for kind in ("half", "odd", "swap", "times", "most") if p[kind]]
     more += ["push", "pop"] if p["stack"] else []
 

@@ -3,14 +3,10 @@
 from .code import CodingTask, Family
 from .draw import Draw
 
-LEVELS = (1, 2, 3, 4, 5)
-
 
 def make(draw: Draw, level: int) -> CodingTask:
     """A list schedule with more rules at each level."""
-    p = FAMILY.draw_rules(draw, level)
-    for group in ("choice", "report"):
-        p |= FAMILY.draw_texts(draw, group, **p)
+    p = FAMILY.draw_rules(draw, level, "choice", "report")
 
     def draw_input() -> tuple[list[list[int]], int]:
         tasks = []

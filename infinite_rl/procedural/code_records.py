@@ -3,6 +3,7 @@
 from .code import CodingTask, Family, Step
 from .draw import Draw
 
+LEVELS = (1, 2, 3)
 Pairs = list[tuple[str, int]]
 
 

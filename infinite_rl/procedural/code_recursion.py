@@ -6,6 +6,7 @@ from .code import CodingTask, Family
 from .draw import Draw
 from .templates import listing
 
+LEVELS = (1, 2, 3)
 FAMILY = Family("recursion")
 
 
@@ -66,7 +67,7 @@ def nested(draw: Draw, level: int) -> CodingTask:
             for _ in range(draw.between(1, 4))
         ]
 
-    depth = "depth" in p["weight_py"] or limit > 0 or flips
+    depth = "depth" in p["weight_fact"] or limit > 0 or flips
     parameters = {**p, "limit": limit, "flips": flips, "depth": depth}
     edges = [([],), ([[]],), ([3],), ([[2], [[4]]],)]
     return FAMILY.task(draw, "nested", parameters, edges, lambda: (tree(2 + level),))

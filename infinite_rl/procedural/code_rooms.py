@@ -3,15 +3,10 @@
 from .code import CodingTask, Family
 from .draw import Draw
 
-LEVELS = (1, 2, 3, 4, 5)
-
 
 def make(draw: Draw, level: int) -> CodingTask:
     """A simulation of rooms with more rules at each level."""
-    p = FAMILY.draw_rules(draw, level)
-    p["tie_js"] = ""
-    for group in ("tie", "policy", "report"):
-        p |= FAMILY.draw_texts(draw, group, **p)
+    p = FAMILY.draw_rules(draw, level, "tie", "policy", "report", tie_js="")
 
     def draw_input() -> tuple[list[list[int]], int]:
         starts = draw.integers(draw.between(4, 9), 0, 12)

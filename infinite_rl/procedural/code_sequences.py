@@ -3,6 +3,8 @@
 from .code import CodingTask, Family, Step
 from .draw import Draw
 
+LEVELS = (1, 2, 3)
+
 
 def make(draw: Draw, level: int) -> CodingTask:
     """A pipeline over a list: two stages at level 1, three at level 2, four at level 3."""

@@ -3,16 +3,14 @@
 from .code import CodingTask, Family
 from .draw import Draw
 
-LEVELS = (1, 2, 3, 4, 5)
 NAMES = "abcdef"
 
 
 def make(draw: Draw, level: int) -> CodingTask:
     """A spreadsheet with more operators and rules at each level."""
-    p = FAMILY.draw_rules(draw, level)
+    p = FAMILY.draw_rules(draw, level, "report")
     p |= {"tight": p["times"] and p["tight"], "product": p["times"] and p["tight"]}
     p["signed"] = any(p[rule] for rule, _ in SIGNS)
-    p |= FAMILY.draw_texts(draw, "report", **p)
     signs = ["+", *(sign for rule, sign in SIGNS if p[rule] for _ in "ab")]
 
     def draw_input() -> tuple[list[str]]:

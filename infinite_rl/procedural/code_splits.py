@@ -3,13 +3,10 @@
 from .code import CodingTask, Family
 from .draw import Draw
 
-LEVELS = (1, 2, 3, 4, 5)
-
 
 def make(draw: Draw, level: int) -> CodingTask:
     """A partition into consecutive parts with more conditions at each level."""
-    p = FAMILY.draw_rules(draw, level)
-    p |= FAMILY.draw_texts(draw, "part cost", **p)
+    p = FAMILY.draw_rules(draw, level, "part cost")
 
     def draw_input() -> tuple[list[int]]:
         return (draw.integers(draw.between(2, 8), -3 if draw.chance(0.5) else 1, 12),)

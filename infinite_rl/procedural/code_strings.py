@@ -3,6 +3,7 @@
 from .code import CodingTask, Family, Step
 from .draw import Draw
 
+LEVELS = (1, 2, 3)
 EDGES = (("",), ("a",), ("Otter",), ("aa bb aa",), ("level Level LEVEL",), ("x1 y22 z333",))
 
 
@@ -14,9 +15,7 @@ def make(draw: Draw, level: int) -> CodingTask:
     rules = [FAMILY.phrase(draw, group, **story) for group in ("case", "empty text", "vowels")]
     case, empty, vowels = rules
     stated = (
-        (empty, vowels, case)
-        if any("vowel" in step.instruction for step in steps)
-        else (empty, case)
+        (empty, vowels, case) if any("vowels" in step.facts for step in steps) else (empty, case)
     )
     vocabulary = [row.name for row in FAMILY.rows("words")]
 

@@ -7,8 +7,9 @@ r"""Tables of steps, tasks and phrases: `tables/FAMILY.txt`, read once and fille
       py   [n for n in IT if n % $k == 0]
 
 A step has the fields `say` (an imperative), `py` and `js` (an expression in IT, the value so far, or
-lines that assign OUT), `out` (the name of the result), `use` (rows with helper functions), and as the
-last one `type` (the kind of its value) and `how` (an explanation). A task has `name` (one is drawn),
+lines that assign OUT), `out` (the name of the result), `use` (rows with helper functions), `fact`
+(words by which a family's code asks what the row is about), and as the last one `type` (the kind of
+its value) and `how` (an explanation). A task has `name` (one is drawn),
 `par` (parameters with their kinds), `type`, `tale` (one is drawn), `say`, `rule`, `plan`, `py`, `js`
 and `use`; `[group]` as a tale or rule draws a phrase. A pipeline may have patterns for the sentences
 that explain its steps: `lead`, `last`, and `only` for a single one. `cols` names columns, which `|`

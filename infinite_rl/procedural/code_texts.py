@@ -9,6 +9,7 @@ from .code_tables import fill
 from .draw import Draw
 from .templates import listing
 
+LEVELS = (1, 2, 3)
 Fresh = Callable[[], tuple[str, ...]]
 LETTERS = "abc"
 PAIR_EDGES = (("", ""), ("abc", ""), ("", "b"), ("abc", "abc"), ("aab", "baa"))

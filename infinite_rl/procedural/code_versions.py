@@ -3,14 +3,11 @@
 from .code import CodingTask, Family
 from .draw import Draw
 
-LEVELS = (1, 2, 3, 4, 5)
-
 
 def make(draw: Draw, level: int) -> CodingTask:
     """An order of versions with more rules at each level."""
-    p = FAMILY.draw_rules(draw, level)
-    p = {"report_then": "", "report_end": "", "report_jend": "", **p}
-    p |= FAMILY.draw_texts(draw, "report", **p)
+    blank = {"report_then": "", "report_end": "", "report_jend": ""}
+    p = FAMILY.draw_rules(draw, level, "report", **blank)
     tags = p["tags"].split()
     p |= {"tags_py": ", ".join(f'"{tag}"' for tag in tags)}
     p |= {"tags_js": ", ".join(f"'{tag}'" for tag in tags)}

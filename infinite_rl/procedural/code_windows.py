@@ -3,13 +3,10 @@
 from .code import CodingTask, Family
 from .draw import Draw
 
-LEVELS = (1, 2, 3, 4, 5)
-
 
 def make(draw: Draw, level: int) -> CodingTask:
     """A sliding window with more limits at each level."""
-    p = FAMILY.draw_rules(draw, level)
-    p = {"goal_then": "", **p, **FAMILY.draw_texts(draw, "goal", **p)}
+    p = FAMILY.draw_rules(draw, level, "goal", goal_then="")
     p["goal_count"] = p["goal_name"] == "window_count"
 
     def draw_input() -> tuple[list[int], int]:

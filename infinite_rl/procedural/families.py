@@ -20,7 +20,7 @@ LEVELS = (1, 2, 3, 4, 5)
 
 # A family is a word: its module is `math_WORD`, which has the kinds of problem at each level (one
 # is drawn; of a tuple of kinds, one again), or `code_WORD` or `sql_WORD`, whose `make` draws a task
-# of a level among its `LEVELS`, by default 1 to 3.
+# of a level among its `LEVELS`, by default all.
 MATH: Mapping[str, Kinds] = {
     name: import_module(f".math_{name}", __package__).KINDS
     for name in (
@@ -60,7 +60,7 @@ def family_levels(task: str, family: str) -> tuple[int, ...]:
     if task == "math":
         return tuple(MATH[family])
     module = f".{'sql' if task == SQL else 'code'}_{family}"
-    return tuple(getattr(import_module(module, __package__), "LEVELS", (1, 2, 3)))
+    return tuple(getattr(import_module(module, __package__), "LEVELS", LEVELS))
 
 
 def levels_of(level: int | str | Sequence[int] | None) -> tuple[int, ...] | None:

@@ -62,7 +62,6 @@ def unknown_coin(draw: Draw, level: int) -> Names:
     total, who = one + two, draw.pick(PEOPLE)
     posterior, rest = two / total, one / total
     following = rest / 2 + posterior * p
-    again = level > 3
     heads = "no heads" if h == 0 else f"exactly {h} head{'s' * (h > 1)}"
     many_fair, many_biased = (
         f"{k} {kind} coin{'s' * (k > 1)}" for k, kind in ((fair, "fair"), (biased, "biased"))

@@ -220,7 +220,6 @@ def with_exponential(draw: Draw, level: int) -> Names:
         if v
     ]
     total_text, answer = " + ".join(shown), sum(v * k**e * m for v, e, m in terms)
-    slope, less, two_less = polynomial((2 * a, b), "x"), n - 1, n - 2
     return locals()
 
 

@@ -103,7 +103,6 @@ def reversal(draw: Draw, level: int) -> Names:
         a, c = draw.between(1, 9), draw.below(10)
     answer, total, gap = 100 * a + 10 * b + c, a + b + c, 99 * (a - c)
     square, difference = a * a + b * b + c * c, a - c
-    rest = total - difference
     candidates = [
         (x, y, x - difference)
         for x in range(difference, 10)

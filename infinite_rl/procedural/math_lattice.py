@@ -44,7 +44,7 @@ def below_line(draw: Draw, level: int) -> Names:
         b, k = draw.between(3, a), draw.between(2, 6)
     every, total = comb(a + b, b), a + b
     bad = comb(a + b, b - k - 1)
-    answer, lead, over, hit = every - bad, k + 1, b - k - 1, a + k + 1
+    answer, lead, over = every - bad, k + 1, b - k - 1
     return locals()
 
 

@@ -45,7 +45,7 @@ def triangle_points(draw: Draw, level: int) -> Names:
     last, answer = rows[-1][0], sum(k for _, k in rows)
     left = f"{times(a, 'x')} + {times(b, 'y')}"
     first_left = n - b * low
-    first_most, first_count = first_left // a, rows[0][1]
+    first_count = rows[0][1]
     kind = "positive" if low else "non-negative"
     return locals()
 

@@ -4,7 +4,8 @@ from fractions import Fraction
 from math import gcd
 
 from .draw import Draw
-from .templates import Kinds, Names, in_brackets, listing, root_of
+from .math_matrices import dot, products
+from .templates import Kinds, Names, listing, root_of
 
 Vector = tuple[int, ...]
 
@@ -17,14 +18,6 @@ def cross(a: Vector, b: Vector) -> Vector:
     return tuple(a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1)))
 
 
-def dot(a: Vector, b: Vector) -> int:
-    return sum(x * y for x, y in zip(a, b, strict=True))
-
-
-def product_text(a: Vector, b: Vector) -> str:
-    return " + ".join(f"{in_brackets(x)}·{in_brackets(y)}" for x, y in zip(a, b, strict=True))
-
-
 def tetrahedron(draw: Draw, level: int) -> Names:
     while True:
         a, b, c, d = (tuple(draw.between(-6, 6) for _ in range(3)) for _ in range(4))
@@ -35,13 +28,13 @@ def tetrahedron(draw: Draw, level: int) -> Names:
         across = cross(u, edge)
         if triple and any(across):
             break
-    volume, size = Fraction(abs(triple), 6), dot(normal, normal)
+    volume, size = abs(Fraction(triple, 6)), dot(normal, normal)
     height, magnitude = root_of(Fraction(triple**2, size)), abs(triple)
     face = root_of(Fraction(size, 4))
     across_size = dot(across, across)
     distance = root_of(Fraction(triple**2, across_size))
-    dot_text, skew_text = product_text(normal, w), product_text(across, v)
-    size_text, across_size_text = product_text(normal, normal), product_text(across, across)
+    dot_text, skew_text = products(normal, w), products(across, v)
+    size_text, across_size_text = products(normal, normal), products(across, across)
     skew = dot(across, v)
     middle, hard = level == 4, level == 5
     return locals()

@@ -19,9 +19,9 @@ def three_sums(draw: Draw, level: int) -> Names:
     e1, e2, e3 = x + y + z, x * y + y * z + z * x, x * y * z
     _, p1, p2, p3, p4, p5 = power_sums(e1, e2, e3, 5)
     pair_product = e1 * e2 - e3  # (x + y)(y + z)(z + x)
-    mixed, reciprocals = pair_product - 2 * e3, Fraction(e2, e3)
+    reciprocals = Fraction(e2, e3)
     square_pairs = e2**2 - 2 * e1 * e3
-    square, minus, hard = e1**2, p3 - e1**3 + 3 * e1 * e2, level > 3
+    square, hard = e1**2, level > 3
     return locals()
 
 

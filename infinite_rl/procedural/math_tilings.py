@@ -80,7 +80,6 @@ def circle(draw: Draw, level: int) -> Names:
     left, rest, less = n - gap * k - k, n - gap * k - 1, k - 1
     fixed = comb(rest, less)
     answer = n * fixed // k
-    product = n * fixed
     return locals()
 
 

@@ -122,7 +122,7 @@ def pairs(draw: Draw, level: int) -> Names:
         every = prod(e + 1 for e in factorize(n).values())
     powers, product = list(factorize(n).values()), factored(n)
     ordered = prod(2 * e + 1 for e in powers)
-    unordered, coprime = (ordered + 1) // 2, 2 ** len(powers)
+    unordered = (ordered + 1) // 2
     triples = prod((e + 1) ** 3 - e**3 for e in powers)
     text, triple_text = (
         " · ".join(part)

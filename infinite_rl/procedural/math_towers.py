@@ -3,7 +3,7 @@
 from math import comb, gcd, prod
 
 from .draw import Draw
-from .math_integers import factored, factorize
+from .math_integers import factorize
 from .math_orders import power_steps
 from .math_totients import phi
 from .templates import Kinds, Names, listing
@@ -28,7 +28,7 @@ def tower(draw: Draw, level: int) -> Names:
         shared = prod(p**e for p, e in factorize(m).items() if a % p == 0)
         period = phi(m // shared)
     rest = m // shared
-    small, prime_list = exponent % period, factored(m)
+    small = exponent % period
     residue = pow(a, small, rest)
     if level == 5:
         reduction = f"{c}^{d} = {c**d}, and "

@@ -34,7 +34,7 @@ def cevian(draw: Draw, level: int) -> Names:
     a, b, c = sides(draw)
     d = draw.between(1, a - 1)
     rest = a - d
-    left, sum_part = b * b * d + c * c * rest, a * d * rest
+    left = b * b * d + c * c * rest
     square = Fraction(left, a) - d * rest
     length = root_of(square)
     share = Fraction(a, b + c)

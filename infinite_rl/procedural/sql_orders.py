@@ -5,7 +5,6 @@ from typing import Any
 from .code import CodingTask, Family
 from .draw import Draw
 
-LEVELS = (1, 2, 3, 4, 5)
 _NAMES = ("Ann", "Bob", "Cid", "Dan", "Eve", "Ivo")
 _PLACES = ("Oslo", "Rome", "Lima")
 
@@ -14,8 +13,7 @@ def make(draw: Draw, level: int) -> CodingTask:
     """An aggregate for each person with more rules at each level."""
     world: dict[str, Any] = FAMILY.draw_record(draw, "world")
     states = world["states"].split()
-    p = FAMILY.draw_rules(draw, level, **world, done=states[0], home=draw.pick(_PLACES))
-    p |= FAMILY.draw_texts(draw, "report", **p)
+    p = FAMILY.draw_rules(draw, level, "report", **world, done=states[0], home=draw.pick(_PLACES))
 
     def draw_input() -> tuple[list[list[Any]], list[list[Any]]]:
         people = [

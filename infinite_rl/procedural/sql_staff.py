@@ -5,7 +5,6 @@ from typing import Any
 from .code import CodingTask, Family
 from .draw import Draw
 
-LEVELS = (1, 2, 3, 4, 5)
 _NAMES = ("Ann", "Bob", "Cid", "Dan", "Eve", "Ivo")
 _KINDS = ("red", "blue", "green")
 
@@ -14,13 +13,12 @@ def make(draw: Draw, level: int) -> CodingTask:
     """An aggregate of what is below each row, from level 2 on by recursion."""
     world: dict[str, Any] = FAMILY.draw_record(draw, "world")
     p = FAMILY.draw_rules(
-        *(draw, level),
+        *(draw, level, "report"),
         **world,
         deep=level > 1,
         team=draw.pick(_KINDS),
         bound="«reach: and steps < $most|»",
     )
-    p |= FAMILY.draw_texts(draw, "report", **p)
 
     def draw_input() -> tuple[list[list[Any]]]:
         count = draw.between(6, 10)

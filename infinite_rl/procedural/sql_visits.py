@@ -5,7 +5,6 @@ from typing import Any
 from .code import CodingTask, Family
 from .draw import Draw
 
-LEVELS = (1, 2, 3, 4, 5)
 _NAMES = ("Ann", "Bob", "Cid")
 _SITES = ("A", "B", "C")
 
@@ -13,8 +12,7 @@ _SITES = ("A", "B", "C")
 def make(draw: Draw, level: int) -> CodingTask:
     """A value of the streaks of each person with more rules at each level."""
     world: dict[str, Any] = FAMILY.draw_record(draw, "world")
-    p = FAMILY.draw_rules(draw, level, **world, site=draw.pick(_SITES))
-    p |= FAMILY.draw_texts(draw, "report", **p)
+    p = FAMILY.draw_rules(draw, level, "report", **world, site=draw.pick(_SITES))
 
     def draw_input() -> tuple[list[list[Any]]]:
         rows: list[list[Any]] = []

@@ -29,7 +29,6 @@ from infinite_rl.providers import DEFAULT_MODEL
 from infinite_rl.report import report
 from infinite_rl.store import DATASET, FAILED, SOLUTIONS, failures
 
-pytest.importorskip("ray")
 pytestmark = pytest.mark.slow
 
 ROWS, THREADS = 40, 2
@@ -67,6 +66,7 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def cluster(service: Service) -> Iterator[Any]:  # noqa: ARG001 -- its nodes ask that
+    pytest.importorskip("ray")
     with nodes(1, 1) as cluster:
         yield cluster
 

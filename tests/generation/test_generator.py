@@ -375,3 +375,31 @@ def test_a_users_own_task_and_reward_need_no_edit_and_a_bug_in_it_is_raised(tmp_
     assert failures(tmp_path / "c")[0]["error_msg"] == f"wrong: {got}"
     with pytest.raises(RuntimeError, match="a bug in the reward"):
         make(tmp_path / "b", right, 5, extra_rewards={"math": Own("broken")})
+
+
+def test_what_a_users_own_parts_get_wrong_is_said_with_what_to_write(tmp_path: Path) -> None:
+    class Careless(RewardFunction):
+        def compute_reward(self, model_output: str, *_: Any) -> Any:
+            score = RewardFunctionScore(1.0, 1.0)
+            return 1.0 if self.task_name == "bare" else score
+
+    def reply(_: str, __: str, seed: int) -> str:
+        return render(f"Shout w{seed}", "w", tagged("w"))
+
+    shout = TaskType("shout", "words", "shout", "Shout a word.", "A word, please.")
+
+    def run(name: str, replies: Any, reward: Any, family: str = "words") -> Progress:
+        more = {"extra_tasks": {"shout": shout}, "extra_rewards": {"shout": reward}}
+        return make(tmp_path / name, ScriptedProvider(replies), 1, task_dist={family: 1.0}, **more)
+
+    said = "its score is 1.0 but its status is 'failed': set status='passed'"
+    assert said in run("a", reply, Careless("shout")).stopped
+    assert failures(tmp_path / "a")[0]["error_msg"] == f"wrong: {said}"
+    with pytest.raises(UsageError, match="of 'bare' returned float; return a RewardFunctionScore"):
+        run("b", reply, Careless("bare"))
+    with pytest.raises(UsageError, match="the function must return a text .*not dict"):
+        run("c", lambda *_: {"prompt": "Shout."}, Own("shout"))
+    with pytest.raises(UsageError, match="'shout' is a task of the family 'words'"):
+        run("d", reply, Own("shout"), "shout")
+    with pytest.raises(UsageError, match=r"'shout' is a class: write Own\('shout'\)"):
+        run("e", reply, Own)

@@ -22,15 +22,15 @@ from infinite_rl.sandbox.executor import RewardExecutor
 @pytest.mark.parametrize("family", families("python"))
 def test_solutions_agree_with_the_oracle_beyond_the_inputs_of_their_rows(family: str) -> None:
     levels = family_levels("python", family)
-    tallies = [tally for level in levels for tally in code_rows(family, level, 4)]
+    tallies = [tally for level in levels for tally in code_rows(family, level, 2)]
     assert [tally.disagreements for tally in tallies] == [[]] * 2 * len(levels)
-    assert sum(tally.inputs for tally in tallies) > len(tallies) * 4 * procedural_fuzz.WIDER
+    assert sum(tally.inputs for tally in tallies) > len(tallies) * 2 * procedural_fuzz.WIDER
 
 
 @pytest.mark.parametrize("family", families("python"))
 def test_the_values_that_tests_expect_are_those_of_the_oracle(family: str) -> None:
     faults = []
-    for level, seed in product(family_levels("python", family), range(6)):
+    for level, seed in product(family_levels("python", family), range(3)):
         task = make_task(Draw(f"values/{family}/{level}/{seed}"), level, family)
         oracle = solver(family, task, "python")
         for arguments in [*task.inputs, *wide_inputs(family, task, f"{level}/{seed}", 4)]:
