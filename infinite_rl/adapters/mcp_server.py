@@ -19,8 +19,8 @@ from pydantic import Field
 from ..dataset.rows import Row, id_of, read
 from ..errors import InfiniteRLError, UsageError, import_extra
 from ..sandbox.session import SessionLimits
+from ..solver_prompts import default_system_prompt
 from ..store import sample_of
-from ..verification.self_consistency import default_system_prompt
 from .scorer import Scorer
 from .tools import TOOLS, Episode, Tool
 

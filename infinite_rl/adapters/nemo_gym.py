@@ -14,7 +14,8 @@ sample out whose reward is no measurement: what could not be judged gets 0.0, a 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 from nemo_gym.base_resources_server import (
     BaseResourcesServerConfig,
@@ -59,9 +60,10 @@ class InfiniteRLVerifyResponse(BaseVerifyResponse):
 
 
 class InfiniteRLResourcesServer(SimpleResourcesServer):
-    """Judges the text of the model's last message."""
+    """Judges the text of the model's last message. `rewards` is a folder of one's own rewards."""
 
     config: InfiniteRLConfig
+    rewards: ClassVar[Path | None] = None
 
     async def verify(self, body: InfiniteRLVerifyRequest) -> InfiniteRLVerifyResponse:
         """Judge a response.
@@ -70,7 +72,7 @@ class InfiniteRLResourcesServer(SimpleResourcesServer):
             UsageError: `ground_truth` is none of this package; or as `Scorer.judge`.
         """
         config = self.config
-        judge = scorer(config.format_weight, config.partial, config.timeout)
+        judge = scorer(config.format_weight, config.partial, config.timeout, self.rewards)
         sample, text = unpack(body.ground_truth), answer_text(body.response)
         score = await asyncio.to_thread(judge.judge_one, sample, text)
         unscored = score.status == "unscored"

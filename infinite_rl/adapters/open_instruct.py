@@ -10,6 +10,7 @@ thread. The score is a number: what could not be judged gets 0.0, a warning, and
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from open_instruct.ground_truth_utils import VerificationResult, VerifierFunction
@@ -27,6 +28,7 @@ class InfiniteRLVerifier(VerifierFunction):
     format_weight = 0.0
     partial = False
     timeout = 5.0
+    rewards: str | Path | None = None
 
     def __init__(self, verifier_config: Any = None) -> None:
         super().__init__("infinite_rl", verifier_config=verifier_config, weight=1.0)
@@ -44,6 +46,6 @@ class InfiniteRLVerifier(VerifierFunction):
         Raises:
             UsageError: `label` is no ground truth of this package; or as `Scorer.judge`.
         """
-        judge = scorer(self.format_weight, self.partial, self.timeout)
+        judge = scorer(self.format_weight, self.partial, self.timeout, self.rewards)
         score = judge.judge_one(unpack(label), prediction)
         return VerificationResult(score=judge.number(score), reasoning=score.error_msg or None)

@@ -42,9 +42,14 @@ class Submission(BaseModel):
 
 
 class InfiniteRLEnvironment(Environment):
-    """Judges the model's last message. A subclass names the folder of its rows, a file a split."""
+    """Judges the model's last message.
+
+    A subclass sets the folder of its rows, which has a file for each split, and `rewards`, the
+    folder of the user's own rewards.
+    """
 
     rows: ClassVar[Path]
+    rewards: ClassVar[Path | None] = None
     timeout: ClassVar[float] = 5.0
 
     @classmethod
@@ -78,7 +83,7 @@ class InfiniteRLEnvironment(Environment):
     @tool
     async def submit(self, params: Submission) -> ToolOutput:
         """Judge the final message. Raises InfiniteRLError if it could not be judged."""
-        judge = scorer(timeout=self.timeout)
+        judge = scorer(timeout=self.timeout, rewards=self.rewards)
         sample = unpack(self._row["answer"])
         score = await asyncio.to_thread(judge.judge_one, sample, params.answer)
         reward = judge.reward(score)

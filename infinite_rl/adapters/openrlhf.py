@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from infinite_rl.adapters.scorer import scorer
@@ -42,10 +43,14 @@ def reward_func(
 
 
 def for_openrlhf(
-    *, format_weight: float = 0.0, partial: bool = False, timeout: float = 5
+    *,
+    format_weight: float = 0.0,
+    partial: bool = False,
+    timeout: float = 5,
+    rewards: str | Path | None = None,
 ) -> Callable[..., dict[str, Any]]:
     """`reward_func` with settings of your own: `reward_func = for_openrlhf(partial=True)`."""
-    judge = scorer(format_weight, partial, timeout)
+    judge = scorer(format_weight, partial, timeout, rewards)
 
     def reward_func(
         queries: Sequence[str], prompts: Sequence[str], labels: Sequence[str], **more: Any

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from ..dataset.ground_truth import unpack
@@ -22,13 +23,16 @@ def for_rubric(
     partial: bool = False,
     timeout: float = 5,
     extra: Mapping[str, RewardFunction] | None = None,
+    rewards: str | Path | None = None,
 ) -> Callable[[Any, str], Awaitable[float]]:
     """A reward function for `Rubric(funcs=[...])`, with the settings of `Scorer`.
 
     The rows are those of `export --to verifiers`: `answer` is the ground truth. A completion that
     could not be judged gets 0.0 and a warning: a rubric requires a number.
     """
-    scorer = Scorer(format_weight=format_weight, partial=partial, timeout=timeout, extra=extra)
+    scorer = Scorer(
+        format_weight=format_weight, partial=partial, timeout=timeout, extra=extra, rewards=rewards
+    )
 
     async def infinite_rl(completion: Any, answer: str) -> float:
         sample, text = unpack(answer), text_of(completion)

@@ -7,10 +7,12 @@ import json
 import logging
 from collections.abc import Iterable, Mapping
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError, look_up
 from ..reward_functions import REWARDS, get_reward_functions
+from ..reward_functions.exported import rewards_in
 from ..reward_functions.reward_function import RewardFunction
 from ..types import RewardFunctionScore, Sample
 
@@ -24,10 +26,11 @@ class Scorer:
     [0, 1], with credit for the share of tests that passed and for similar output. A `format_weight`
     of w makes it (1 - w) * that + w * format, so a wrong answer in good format is worth w.
     `timeout` is in seconds; `extra` are your own rewards by name, as in `get_reward_functions`.
+    `rewards` is the folder `rewards` of an export, whose files are imported (`rewards_in`).
 
     Raises:
-        UsageError: a weight outside [0, 1], a `partial` that is no bool, or a timeout that is not
-            positive.
+        UsageError: a weight outside [0, 1], a `partial` that is no bool, a timeout that is not
+            positive, or as `rewards_in`.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class Scorer:
         partial: bool = False,
         timeout: float = 5,
         extra: Mapping[str, RewardFunction] | None = None,
+        rewards: str | Path | None = None,
     ) -> None:
         if not isinstance(format_weight, int | float) or not 0 <= format_weight <= 1:
             raise UsageError(f"the format's weight must be in [0, 1], not {format_weight!r}")
@@ -49,8 +53,11 @@ class Scorer:
             "partial": partial,
             "timeout": timeout,
             "extra": extra,
+            "rewards": Path(rewards).absolute() if rewards else None,
         }
         self._others: dict[str, Scorer] = {}
+        if rewards:
+            extra = {**rewards_in(rewards, timeout), **(extra or {})}
         self._rewards = get_reward_functions(timeout, extra, only=())
         self._by_name = {**REWARDS, **self._rewards}
 
@@ -60,12 +67,12 @@ class Scorer:
 
     @classmethod
     def of(cls, options: Mapping[str, Any], **others: Any) -> Scorer:
-        """A scorer from the settings in a file (all but `extra`), and `others`.
+        """A scorer from the settings in a file (all but those that bring code), and `others`.
 
         Raises:
             UsageError: an unknown setting, or a wrong value.
         """
-        names = [name for name in signature(cls).parameters if name != "extra"]
+        names = [name for name in signature(cls).parameters if name not in ("extra", "rewards")]
         for name in options:
             if name not in names:
                 raise UsageError(f"reward has no option {name!r}; known: {', '.join(names)}")
@@ -125,20 +132,25 @@ class Scorer:
 
 
 @functools.lru_cache(maxsize=16)
-def scorer(format_weight: float = 0.0, partial: bool = False, timeout: float = 5) -> Scorer:
+def scorer(
+    format_weight: float = 0.0,
+    partial: bool = False,
+    timeout: float = 5,
+    rewards: str | Path | None = None,
+) -> Scorer:
     """The process-wide scorer with these settings."""
-    return Scorer(format_weight=format_weight, partial=partial, timeout=timeout)
+    return Scorer(format_weight=format_weight, partial=partial, timeout=timeout, rewards=rewards)
 
 
-def text_of(completion: Any) -> str:
-    """The model's answer: a text, or the last message if the model wrote it.
+def text_of(completion: Any, role: str = "assistant") -> str:
+    """The model's answer: a text, or the last message if it is one of the model's `role`.
 
     A message holds a text, a list of parts, of which those of type "text" count, or None.
     """
     if isinstance(completion, str):
         return completion
     last = completion[-1] if completion else {}
-    content = last.get("content") if last.get("role") == "assistant" else None
+    content = last.get("content") if last.get("role") == role else None
     if isinstance(content, list):
         texts = [part.get("text") for part in content if part.get("type") == "text"]
         return "".join(text for text in texts if isinstance(text, str))

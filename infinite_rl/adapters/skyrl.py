@@ -12,6 +12,7 @@ The reward is a number: what could not be judged gets 0.0, a warning, and the me
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
@@ -38,13 +39,14 @@ class InfiniteRLEnv(BaseTextEnv):
         format_weight: float = 0.0,
         partial: bool = False,
         timeout: float = 5,
+        rewards: str | Path | None = None,
     ) -> None:
         super().__init__()
         spec = (extras or {}).get("reward_spec")
         if not isinstance(spec, Mapping) or "ground_truth" not in spec:
             raise UsageError("the row has no reward_spec with a ground_truth")
         self._sample = unpack(spec["ground_truth"])
-        self._judge = scorer(format_weight, partial, timeout)
+        self._judge = scorer(format_weight, partial, timeout, rewards)
         self._metrics: dict[str, float] = {}
 
     def step(self, action: str) -> BaseTextEnvStepOutput:

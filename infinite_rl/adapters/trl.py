@@ -10,11 +10,13 @@ which leaves it out of its group's mean and gives it no advantage. An environmen
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..dataset.ground_truth import unpack
 from ..dataset.rows import sample_of
-from ..errors import UsageError, look_up
+from ..errors import UnknownName, UsageError, look_up
 from ..reward_functions.reward_function import RewardFunction, unscored
 from ..sandbox.session import SessionLimits
 from ..types import Sample
@@ -31,6 +33,7 @@ def for_trl(
     partial: bool = False,
     timeout: float = 5,
     extra: Mapping[str, RewardFunction] | None = None,
+    rewards: str | Path | None = None,
 ) -> TRLReward:
     """A reward function for TRL, with the settings of `Scorer`.
 
@@ -43,7 +46,13 @@ def for_trl(
     The function raises `UsageError` if the columns are missing, and as `Scorer.judge`.
     """
     return reward_of(
-        Scorer(format_weight=format_weight, partial=partial, timeout=timeout, extra=extra)
+        Scorer(
+            format_weight=format_weight,
+            partial=partial,
+            timeout=timeout,
+            extra=extra,
+            rewards=rewards,
+        )
     )
 
 
@@ -53,8 +62,13 @@ def reward_of(scorer: Scorer) -> TRLReward:
     def infinite_rl(
         prompts: Sequence[Any], completions: Sequence[Any], **columns: Any
     ) -> list[float | None]:
-        samples = _samples(columns, len(completions))
-        scores = scorer.judge(zip(samples, map(text_of, completions), strict=True))
+        samples = _samples({**columns, "prompt": map(_question, prompts)}, len(completions))
+        try:
+            scores = scorer.judge(zip(samples, map(text_of, completions), strict=True))
+        except UnknownName as error:
+            if error.kind == "reward":
+                error.args = (f"{error}; for_trl(extra={{{error.name!r}: ...}}) gives your own",)
+            raise
         faults = [getattr(each, "fault", "") for each in columns.get("environments") or ()]
         for index, fault in enumerate(faults):
             if fault:  # the model could not do what it was promised
@@ -96,7 +110,8 @@ class _Environment:
     def reset(self, **row: Any) -> None:
         """Begin another rollout, without anything of the last one."""
         self._episode.close()
-        sample = _samples({name: [value] for name, value in row.items()}, 1)[0]
+        columns = {name: [value] for name, value in row.items() if name != "prompt"}
+        sample = _samples({**columns, "prompt": [_question(row.get("prompt"))]}, 1)[0]
         self._episode = Episode(sample, self._tools, self._limits)
 
     @property
@@ -115,15 +130,21 @@ def _method(tool: Tool) -> Callable[[_Environment, str], str]:
 
 def _samples(columns: Mapping[str, Any], count: int) -> list[Sample]:
     if "ground_truth" in columns:
-        return [unpack(text) for text in columns["ground_truth"]]
+        truths = zip(map(unpack, columns["ground_truth"]), columns["prompt"], strict=True)
+        return [each if each.prompt else replace(each, prompt=text) for each, text in truths]
     if not {"type", "answer"} <= columns.keys():
         raise UsageError(
             "the data set needs the column ground_truth, or type and answer "
             f"(its columns: {', '.join(columns)})"
         )
     languages = columns.get("language") or [""] * count
-    rows = zip(columns["type"], columns["answer"], languages, strict=True)
-    return [
-        sample_of({"prompt": "", "type": kind, "answer": answer, "language": language})
-        for kind, answer, language in rows
-    ]
+    rows = zip(columns["prompt"], columns["type"], columns["answer"], languages, strict=True)
+    names = ("prompt", "type", "answer", "language")
+    return [sample_of(dict(zip(names, row, strict=True))) for row in rows]
+
+
+def _question(prompt: object) -> str:
+    """The task of a prompt: a text, or the last message of the user."""
+    if isinstance(prompt, list):
+        prompt = [each for each in prompt if each.get("role") == "user"]
+    return text_of(prompt, "user")

@@ -30,10 +30,10 @@ from infinite_rl.dataset.ground_truth import pack, unpack
 from infinite_rl.dataset.rows import read
 from infinite_rl.errors import InfiniteRLError, UsageError
 from infinite_rl.procedural.families import check_families, draw_level_and_family, make_problem
+from infinite_rl.solver_prompts import default_system_prompt
 from infinite_rl.types import Sample
-from infinite_rl.verification.self_consistency import default_system_prompt
 
-__all__ = ["InfiniteRLTaskset", "ProceduralTaskset"]
+__all__ = ["InfiniteRLTask", "InfiniteRLTaskset", "InfiniteRLTasksetConfig", "ProceduralTaskset"]
 
 
 class InfiniteRLData(vf.TaskData):
@@ -52,7 +52,13 @@ class InfiniteRLTaskConfig(vf.TaskConfig):
 
 
 class InfiniteRLTask(vf.Task[InfiniteRLData, ToolState, InfiniteRLTaskConfig]):
-    """A task that is judged by the last reply."""
+    """A task that is judged by the last reply.
+
+    For the user's own rewards a package has a subclass that sets `rewards`, and a taskset of that
+    subclass: verifiers creates a task again from its data, without other settings.
+    """
+
+    rewards: ClassVar[Path | None] = None
 
     async def setup(self, trace: vf.Trace, runtime: vf.Runtime) -> None:  # noqa: ARG002
         """Name the session of the rollout's tools, and the database that they read."""
@@ -76,7 +82,7 @@ class InfiniteRLTask(vf.Task[InfiniteRLData, ToolState, InfiniteRLTaskConfig]):
     async def _judged(self, text: str, format_weight: float | None = None) -> float:
         config = self.config
         weight = config.format_weight if format_weight is None else format_weight
-        judge = scorer(weight, config.partial, config.timeout)
+        judge = scorer(weight, config.partial, config.timeout, self.rewards)
         sample = unpack(self.data.ground_truth)
         score = await asyncio.to_thread(judge.judge_one, sample, text)
         reward = judge.reward(score)
@@ -126,6 +132,7 @@ class InfiniteRLTaskset(vf.Taskset[InfiniteRLTask, InfiniteRLTasksetConfig]):
                 "which rows? Say --taskset.path FILE (vf-eval: --env.taskset.path FILE), a file "
                 "that `infinite-rl export --to verifiers` wrote"
             )
+        kind: type[InfiniteRLTask] = self.task_type()
         for row in read(path):
             response = json.loads(row["info"]).get("response", "")
             data = InfiniteRLData(
@@ -134,7 +141,7 @@ class InfiniteRLTaskset(vf.Taskset[InfiniteRLTask, InfiniteRLTasksetConfig]):
                 ground_truth=row["answer"],
                 response=response,
             )
-            yield InfiniteRLTask(data, self.config.task)
+            yield kind(data, self.config.task)
 
 
 class ProceduralConfig(vf.TasksetConfig):

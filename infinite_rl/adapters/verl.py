@@ -30,12 +30,13 @@ def compute_score(
     format_weight: float = 0.0,
     partial: bool = False,
     timeout: float = 5,
+    rewards: str | None = None,
     reward_router_address: object = None,
     reward_model_tokenizer: object = None,
 ) -> dict[str, float]:
     """The score of one response against the row's ground truth; see `Scorer` for the settings.
 
-    verl passes `format_weight`, `partial` and `timeout` on from
+    verl passes `format_weight`, `partial`, `timeout` and `rewards` on from
     `reward.custom_reward_function.reward_kwargs`. The last two arguments belong to reward models;
     they and `data_source` and `extra_info` make no difference.
 
@@ -44,7 +45,7 @@ def compute_score(
     Raises:
         UsageError: `ground_truth` is none of this package; or as `Scorer.judge`.
     """
-    judge = scorer(format_weight, partial, timeout)
+    judge = scorer(format_weight, partial, timeout, rewards)
     return _result(judge, judge.judge_one(unpack(ground_truth), solution_str))
 
 
@@ -57,9 +58,10 @@ def compute_score_batch(
     format_weight: float = 0.0,
     partial: bool = False,
     timeout: float = 5,
+    rewards: str | None = None,
 ) -> list[dict[str, float]]:
     """`compute_score` for each response, in their order, on all cores: for the manager `batch`."""
-    judge = scorer(format_weight, partial, timeout)
+    judge = scorer(format_weight, partial, timeout, rewards)
     pairs = zip(map(unpack, ground_truths), solution_strs, strict=True)
     return [_result(judge, score) for score in judge.judge(pairs)]
 

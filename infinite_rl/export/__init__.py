@@ -3,13 +3,14 @@
     formats.py   the table of formats, one row a trainer, and the shape of their rows
     card.py      the dataset card, `card.md` filled in, with the columns' types
     packages.py  the files around the rows in a folder that a hub runs: `hubs/FORMAT/`, filled in
+    own_rewards.py  rewards of one's own that go along, each as one file
 
 `export` and `read_export` also take a `Format` that is in no table.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
@@ -20,9 +21,11 @@ from ..dataset.rows import Row, id_of, read, sample_of, spill
 from ..errors import UsageError, look_up, shown, store_errors
 from ..files.atomic import atomic_folder
 from ..reward_functions import REWARDS
-from ..verification.self_consistency import default_system_prompt
+from ..reward_functions.exported import LIST, listed
+from ..solver_prompts import default_system_prompt
 from .card import CARD, MARK, About, Statistics, card, exported_as, not_passed
 from .formats import ANY, FORMATS, TEXT, Format, Item, fault_of
+from .own_rewards import FOLDER, OwnReward, read_rewards, reward_files, rewards_beside
 from .packages import TASK_FILES, at, package_files, task_name
 
 __all__ = [
@@ -38,10 +41,10 @@ __all__ = [
 
 _SPLIT = re.compile(r"[a-z][a-z0-9_]*")
 _ROWS = re.compile(rf"{_SPLIT.pattern}\.(jsonl|parquet)")
-_TASK_FILE = re.compile(
-    rf"{_SPLIT.pattern}/[0-9]{{6,}}[a-z0-9-]*/({'|'.join(map(re.escape, TASK_FILES))})"
-)
-_TASK = {"type": TEXT, "prompt": TEXT, "answer": str, "response": str, "language": str}
+_TASK = rf"{_SPLIT.pattern}/[0-9]{{6,}}[a-z0-9-]*"
+_TASK_FILE = re.compile(rf"{_TASK}/({'|'.join(map(re.escape, TASK_FILES))})")
+_TASK_REWARDS = re.compile(rf"{_TASK}/tests/{FOLDER}")
+_PARTS = {"type": TEXT, "prompt": TEXT, "answer": str, "response": str, "language": str}
 _MAX_SPLITS = 50  # a column with more values is no split
 
 
@@ -56,6 +59,7 @@ def export(
     failed: bool = False,
     about: About | None = None,
     overwrite: bool = False,
+    rewards: Iterable[str] = (),
 ) -> Statistics:
     """Write rows into a new folder in the format `to`, one file a split, with a dataset card.
 
@@ -65,31 +69,34 @@ def export(
     column `split` names, else to `split`. `system` is the system prompt of each task; None means
     the instructions of the row's type, "" none. `plain` writes texts instead of messages. If a
     model trains on the responses, rows whose `status` is not passed are dropped, unless `failed`.
+    `rewards` are of your own, each as "NAME=FILE.py:CLASS" by the `type` of its rows: the files go
+    along, for the hub or the adapter to import. They are imported here, too, as by `own_rewards`.
     All rows are checked first: if one cannot be exported, nothing is written. Memory does not grow
     with the rows.
 
     Raises:
         UsageError: there is no such format, no row, or a row that cannot be exported (it is named),
-            such as one for a hub whose reward is not of this package; or `folder` exists and may
-            not be replaced.
+            such as one for a hub whose reward is neither of this package nor in `rewards`; a
+            reward whose file would not run alone; or `folder` exists and may not be replaced.
         StoreError: the folder cannot be written.
     """
     format_, folder = format_named(to), Path(folder).absolute()
     if plain and not format_.plain:
         others = ", ".join(each.name for each in FORMATS.values() if each.plain)
         raise UsageError(f"{format_.name} takes messages; texts in their place go with {others}")
+    own = read_rewards(rewards)
+    if own and (format_.learns or not format_.make):
+        raise UsageError(f"no reward judges the rows of {format_.name}, so it takes none of yours")
     about = about or About(folder.name)
     inside = at(format_.rows, about.name)
-    surrounding = dict(package_files(format_.name, about.name))
+    surrounding = dict(package_files(format_.name, about.name, about.license, own))
     check_target(folder, {*surrounding}, inside, overwrite=overwrite)
-    statistics = Statistics()
+    statistics = Statistics(own={each.name: each for each in own})
     with store_errors(f"cannot write {folder}"), atomic_folder(folder) as draft:
         lines = _lines(rows, format_, split, system, statistics, plain=plain, failed=failed)
-        _write(lines, format_, draft / inside)
+        _write(lines, format_, draft / inside, own)
         text = card(format_, statistics, about, inside)
-        for path, content in {**surrounding, CARD: text}.items():
-            (draft / path).parent.mkdir(parents=True, exist_ok=True)
-            (draft / path).write_text(content, encoding="utf-8")
+        _write_files(draft, {**surrounding, CARD: text, **reward_files(own, beside=inside)})
     return statistics
 
 
@@ -145,6 +152,13 @@ def check_target(
         files |= dict(package_files(to, name)).keys()
         rows_in.add(folder / at(FORMATS[to].rows, name))
     written = {folder / each for each in (CARD, *files)}
+    own = {folder / rewards_beside(each.relative_to(folder).as_posix()) for each in rows_in}
+    for path in paths:
+        where = path.parent
+        if path.name == LIST and (
+            where in own or _TASK_REWARDS.fullmatch(where.relative_to(folder).as_posix())
+        ):
+            written |= {path, *(where / each["file"] for each in listed(where).values())}
     ours = all(
         path in written
         or (path.parent in rows_in and _ROWS.fullmatch(path.name))
@@ -185,16 +199,17 @@ def _lines(
             exported = dict(row)
             if format_.make:
                 sample = sample_of(row)
-                if fault := fault_of(vars(sample), _TASK):  # before instructions or JSON hide it
+                if fault := fault_of(vars(sample), _PARTS):  # before instructions or JSON hide it
                     raise UsageError(fault)
-                if format_.runs and sample.type not in REWARDS:
+                own = sample.type in statistics.own
+                if format_.runs and not own and sample.type not in REWARDS:
                     raise UsageError(
                         f"this package has no reward {shown(sample.type)} (its type), so the "
-                        "folder would not run; --to trl takes a reward of your own"
+                        "folder would not run: --rewards TYPE=FILE.py:CLASS takes yours along"
                     )
                 instructions = default_system_prompt(sample) if system is None else system
                 index = statistics.splits[name]
-                item = Item(sample, id_of(row), name, index, instructions, plain)
+                item = Item(sample, id_of(row), name, index, instructions, plain, own)
                 exported = format_.make(item)
             if fault := fault_of(exported, format_.schema) or fault_of(exported, ANY):
                 raise UsageError(fault)
@@ -209,7 +224,9 @@ def _lines(
         yield name, line
 
 
-def _write(lines: Iterable[tuple[str, str]], format_: Format, draft: Path) -> None:
+def _write(
+    lines: Iterable[tuple[str, str]], format_: Format, draft: Path, own: Sequence[OwnReward]
+) -> None:
     """Make a folder with a file for each split."""
     draft.mkdir(parents=True)
     files: dict[str, IO[str]] = {}
@@ -223,7 +240,10 @@ def _write(lines: Iterable[tuple[str, str]], format_: Format, draft: Path) -> No
         raise UsageError("there is no row to export")
     if format_.tree:
         for path in sorted(draft.iterdir()):
-            _write_tasks(path, format_.tree)
+            for number, row in enumerate(read(path), 1):
+                name = task_name(number, row["id"])
+                _write_files(path.with_suffix("") / name, format_.tree(row, name, own))
+            path.unlink()
         return
     if format_.ending == "jsonl":
         return
@@ -236,15 +256,10 @@ def _write(lines: Iterable[tuple[str, str]], format_: Format, draft: Path) -> No
         path.unlink()
 
 
-def _write_tasks(spool: Path, tree: Callable[[Row, str], Mapping[str, str]]) -> None:
-    """Turn the file of a split into a folder of a folder for each row."""
-    for number, row in enumerate(read(spool), 1):
-        name = task_name(number, row["id"])
-        folder = spool.with_suffix("") / name
-        for path, text in tree(row, name).items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(text, encoding="utf-8")
-    spool.unlink()
+def _write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def _parsed(row: Row, format_: Format, system: str | None, split: str) -> Row:

@@ -23,12 +23,13 @@ from typing import Any, TypeAlias
 from ..errors import UsageError
 from ..reward_functions import REWARDS
 from .formats import REWARD_NAME, Format
+from .own_rewards import OwnReward, rewards_beside
 from .packages import use_text
 
 CARD = "README.md"
 MARK = "<!-- made by infinite-rl export -->"
 
-OWN_REWARD = "TRL's adapter takes it: `infinite_rl.adapters.for_trl(extra={TYPE: reward})`"
+OWN_REWARD = "`infinite-rl export --rewards TYPE=FILE.py:CLASS` takes it along"
 
 Feature: TypeAlias = "str | tuple[Feature] | dict[str, Feature]"
 
@@ -72,7 +73,8 @@ class About:
 class Statistics:
     """What was exported: rows by split, by type and language, by model, by reward; the columns.
 
-    `kinds` has by type and language the rows, and the characters of prompts and of responses.
+    `kinds` has by type and language the rows, and the characters of prompts and of responses; `own`
+    the rewards of one's own that go along, by the type of their rows.
     """
 
     splits: Counter[str] = field(default_factory=Counter)
@@ -83,6 +85,7 @@ class Statistics:
     models: Counter[str] = field(default_factory=Counter)
     rewards: Counter[str] = field(default_factory=Counter)
     columns: dict[str, Feature] = field(default_factory=dict)  # with their types
+    own: Mapping[str, OwnReward] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -107,8 +110,8 @@ class Statistics:
 
 
 def own_types(statistics: Statistics) -> list[str]:
-    """The types of the rows that are no reward of this package."""
-    return sorted({kind for kind, _ in statistics.kinds} - REWARDS.keys())
+    """The types of the rows whose reward is neither of this package nor goes along."""
+    return sorted({kind for kind, _ in statistics.kinds} - REWARDS.keys() - statistics.own.keys())
 
 
 def not_passed(row: Mapping[str, Any]) -> bool:
@@ -130,6 +133,9 @@ def card(format_: Format, statistics: Statistics, about: About, inside: str = ""
     if own := own_types(statistics):
         names = ", ".join(map(escaped, own))
         reward += f" Rows of these types need a reward of your own: {names}; {OWN_REWARD}."
+    where, own_there = rewards_beside(inside), bool(statistics.own)
+    if own_there:
+        reward += f' The adapter takes the folder of your rewards: `rewards="PATH/{where}"`.'
     choose = " Choose a licence in the header of this file before you do."
     return _part(
         "card.md",
@@ -145,8 +151,16 @@ def card(format_: Format, statistics: Statistics, about: About, inside: str = ""
         columns=_table(("column", "what it is"), _columns(statistics)),
         kinds=_kinds(statistics),
         provenance=unverified * bool(statistics.unverified)
-        + _provenance(statistics, about.manifest),
-        verify=_part("card_verify.md", format=format_.name) + "\n" if can_verify else "",
+        + _provenance(statistics, about.manifest, where),
+        verify=_part(
+            "card_verify.md",
+            format=format_.name,
+            load="from infinite_rl.reward_functions.exported import rewards_in\n" * own_there,
+            own=f'extra=rewards_in("{where}")' * own_there,
+        )
+        + "\n"
+        if can_verify
+        else "",
         train=use_text(format_.name, about.name)
         or format_.use + (reward if format_.make and not format_.learns else ""),
         licence_hint=choose if about.license == "unknown" else "",
@@ -158,10 +172,12 @@ def exported_as(text: str) -> tuple[str, str]:
 
     Of a name longer than 80 characters, the card has the first 80.
     """
-    lines = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    import yaml
+
     try:
-        return json.loads(lines["tags"])[-1], json.loads(lines["pretty_name"])
-    except (ValueError, LookupError, TypeError, RecursionError):  # edited by hand
+        header = yaml.safe_load(text.split("---\n", 2)[1])
+        return str(header["tags"][-1]), str(header["pretty_name"])
+    except (yaml.YAMLError, LookupError, TypeError, RecursionError):  # edited by hand
         return "", ""
 
 
@@ -228,8 +244,14 @@ def _kinds(statistics: Statistics) -> str:
     return _table(head, table)
 
 
-def _provenance(statistics: Statistics, manifest: Mapping[str, Any]) -> str:
-    facts = []
+def _provenance(statistics: Statistics, manifest: Mapping[str, Any], where: str) -> str:
+    facts = [
+        (
+            f"the reward of {escaped(each.name)}",
+            f"`{where}/{each.file}`, class {escaped(each.kind)}, SHA-256 {each.sha256}",
+        )
+        for each in statistics.own.values()
+    ]
     for what, counted in (("models", statistics.models), ("rewards", statistics.rewards)):
         if counted:
             facts.append((f"{what}, with their rows", _counted(counted)))

@@ -25,13 +25,14 @@ The ground truth in all of them is the string that `ground_truth.pack` returns.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from ..dataset.ground_truth import pack
 from ..dataset.rows import Row
 from ..types import Sample
+from .own_rewards import OwnReward
 from .packages import harbor_task
 
 # The reward's name in the trainers: verl's data source, open-instruct's verifier, SkyRL's class.
@@ -46,7 +47,7 @@ class Item:
     """One row to export: its sample, position and instructions.
 
     `index` counts the rows of its split. With `plain`, prompts are texts instead of messages, for
-    models without a chat template.
+    models without a chat template. `own` says that a reward of the user's own judges the row.
     """
 
     sample: Sample
@@ -55,6 +56,7 @@ class Item:
     index: int
     system: str
     plain: bool = False
+    own: bool = False
 
     @property
     def text(self) -> str:
@@ -90,7 +92,7 @@ class Item:
     @property
     def truth(self) -> str:
         """The ground truth."""
-        return pack(self.sample)
+        return pack(self.sample, own=self.own)
 
 
 class ParsedExport(NamedTuple):
@@ -110,8 +112,8 @@ class Format:
     may replace messages. `learns`: the model trains on the responses, so these should have passed.
     `use` says how to configure the trainer. `rows` is the folder of the rows within the export, for
     formats with other files around them (see `packages.py`). With `tree`, each row is a folder of
-    these files instead, by their paths; it takes the row and its name. `runs`: a hub runs the
-    folder, with the rewards of this package alone.
+    these files instead, by their paths; it takes the row, its name and the rewards of one's own.
+    `runs`: a hub runs the folder, with the rewards of this package and those in the folder.
     """
 
     name: str
@@ -123,7 +125,7 @@ class Format:
     plain: bool = False
     learns: bool = False
     rows: str = ""
-    tree: Callable[[Row, str], Mapping[str, str]] | None = None
+    tree: Callable[[Row, str, Sequence[OwnReward]], Mapping[str, str | bytes]] | None = None
     runs: bool = False
 
 

@@ -139,6 +139,11 @@ def test_rewards_of_ones_own_judge_and_types_are_mixed() -> None:
     assert reward([""] * 2, ["abcd", "a"], type=["long"] * 2, answer=["", ""]) == [1.0, 0.0]
     code = CASES["a right program"]  # types may be mixed in a batch
     completions = [tagged("7"), code.completion, tagged("8")]
+    said = r"extra rewards are a mapping by name: write \{'long': Long\('long'\)\}"
+    with pytest.raises(UsageError, match=said):
+        for_trl(extra=Long("long"))  # type: ignore[arg-type]
+    with pytest.raises(UnknownName, match=r"for_trl\(extra=\{'long': ...\}\) gives your own"):
+        for_trl()([""], ["abcd"], type=["long"], answer=[""])
     assert for_trl()([""] * 3, completions, ground_truth=[SEVEN, code.truth, SEVEN]) == [1, 1, 0]
 
 
@@ -157,7 +162,9 @@ def test_a_foreign_row_is_an_error_not_a_zero() -> None:
 
 # --- TRL -----------------------------------------------------------------------------------------
 def test_trl_gets_rewards_and_a_table() -> None:
-    with pytest.raises(UsageError, match=r"ground_truth, or type and answer \(its columns: kind\)"):
+    with pytest.raises(
+        UsageError, match=r"ground_truth, or type and answer \(its columns: kind, prompt\)"
+    ):
         for_trl()([""], [""], kind=["math"])
     with pytest.raises(ValueError, match="zip"):
         for_trl()([""], ["", ""], ground_truth=[SEVEN])

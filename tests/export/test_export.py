@@ -22,7 +22,7 @@ from infinite_rl.export.formats import ANY, MESSAGES, TEXT, fault_of
 from infinite_rl.layout import tagged
 from infinite_rl.parsing.sections import ExampleParser
 from infinite_rl.reward_functions import get_reward_functions
-from infinite_rl.verification.self_consistency import default_system_prompt
+from infinite_rl.solver_prompts import default_system_prompt
 
 ROOT = Path(__file__).parents[2]
 MATH = {
@@ -33,7 +33,7 @@ MATH = {
     "language": "",
     "id": "sum-7",
 }
-TRUTH = '{"type": "math", "answer": "7"}'
+TRUTH = '{"type": "math", "answer": "7", "prompt": "What is 2 + 5?"}'
 TASK = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": MATH["prompt"]}]
 
 # What each trainer is given for MATH, with the instructions "Be brief."
@@ -121,6 +121,25 @@ def test_hubs_get_a_folder_that_they_run_and_that_is_replaced_whole(tmp_path: Pa
         with pytest.raises(UsageError, match="holds more than an export"):
             export([MATH], to, folder, overwrite=True)
         shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("to", ["verifiers", "ors", "harbor", "nemo-gym"])
+def test_each_file_that_installs_this_package_says_that_it_is_on_no_index(
+    to: str, tmp_path: Path
+) -> None:
+    export([MATH], to, tmp_path / "out", about=About("x", "cc-by-4.0"))
+    texts = [path.read_text("utf-8") for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    installing = [text for text in texts if "infinite-rl>=" in text or "pip install" in text]
+    assert installing and all("not on PyPI yet" in text for text in installing)
+    assert "not on PyPI yet" in (tmp_path / "out" / "README.md").read_text("utf-8")
+
+
+def test_the_configuration_of_nemo_gym_names_the_licence_as_it_does(tmp_path: Path) -> None:
+    known = {"cc-by-4.0": "Creative Commons Attribution 4.0 International", "odc-by": "TBD"}
+    for license_, name in known.items():
+        export([MATH], "nemo-gym", tmp_path / license_, about=About("x", license_))
+        (config,) = (tmp_path / license_).rglob("x.yaml")
+        assert f"license: {name}\n" in config.read_text("utf-8")
 
 
 def test_an_export_is_replaced_also_under_another_name_and_in_another_format(
@@ -278,6 +297,7 @@ BAD: tuple[tuple[dict[str, Any], str], ...] = (
     ({"prompt": " \n"}, "prompt is blank"),
     ({"answer": None}, "no column 'answer'"),
     ({"prompt": ["7"]}, "the column 'prompt' holds list, not text"),
+    ({"prompt": [{"content": "7"}]}, "list, not text: these are messages, as in an export; give"),
     ({"response": "\ud83d"}, "response is no valid Unicode"),
     ({"answer": "\ud83d"}, "answer is no valid Unicode"),
     *(({"split": split}, "no name for a split") for split in ("../x", "all", 1)),

@@ -72,14 +72,13 @@ def test_a_type_without_a_reward_here_is_named_and_refused_by_formats_that_run(
         if to in ("verifiers", "ors", "harbor", "nemo-gym"):
             assert code == 2 and not out.exists()
             assert err.startswith("error: row 5 (n0) cannot be exported: this package has no")
-            assert err.rstrip().endswith("--to trl takes a reward of your own")
+            assert err.rstrip().endswith("run: --rewards TYPE=FILE.py:CLASS takes yours along")
         elif to in ("sft", "sharegpt", "jsonl", "parquet"):
             assert "reward in this package" not in err
         else:
-            assert code == 0 and "in this package: my\ufffdown; TRL's adapter takes it" in err
+            assert code == 0 and "in this package: my\ufffdown; `infinite-rl export" in err
             card = (out / "README.md").read_text(encoding="utf-8")
-            assert "need a reward of your own: my own; TRL's adapter" in card
-            assert "for_trl(extra={TYPE: reward})" in card
+            assert "need a reward of your own: my own; `infinite-rl export --rewards" in card
 
 
 def test_a_misspelt_licence_is_warned_of(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
