@@ -168,7 +168,12 @@ class Config:
 
     @classmethod
     def _missing(cls, key: str) -> str:
-        return f"{key} is missing: {cls.explained().get(key, '')}"
+        return f"{cls.called(key)} is missing: {cls.explained().get(key, '')}"
+
+    @classmethod
+    def called(cls, key: str) -> str:
+        """What errors call a key."""
+        return key
 
     @classmethod
     def _fault(cls, error: ValidationError) -> str:
@@ -194,7 +199,7 @@ class Config:
             text = text.replace(theirs, ours)
         if fault["type"] == "one_of":
             hint = nearest(fault["input"], limits["names"].split(", "))
-        return f"{key} {text}, not {fault['input']!r}{hint}"
+        return f"{cls.called(key)} {text}, not {fault['input']!r}{hint}"
 
 
 _LISTS = ("sequence_str", "is_instance_of")

@@ -9,7 +9,7 @@ user's or the provider's:
      |    +-- NoColumn            a row lacks a column; names those that it has
      +-- StoreError               a file in the output folder is foreign, locked or not writable
      |    +-- DiskFull            there is no space for it
-     |    +-- Damaged             what was published has another content now: no retry can help
+     |    +-- Damaged             published content has changed: no retry can help
      +-- RuntimeMissing           a .wasm runtime is absent or not the one that was built
      |    +-- ExtraMissing        an optional runtime is not installed
      +-- SandboxError             the sandbox itself broke; a guest's failure is an Execution
@@ -49,10 +49,10 @@ class UsageError(InfiniteRLError, ValueError):
 class UnknownName(UsageError):
     """A name that is not in its table; the message lists those that are, and the nearest."""
 
-    def __init__(self, kind: str, name: object, names: Iterable[str]) -> None:
-        self.kind, table = kind, sorted(names)
+    def __init__(self, kind: str, name: object, names: Iterable[str], where: str = "") -> None:
+        self.kind, self.name, table = kind, name, sorted(names)
         hint = nearest(name, table) if isinstance(name, str) else ""
-        super().__init__(f"unknown {kind} {shown(name)}; known: {', '.join(table)}{hint}")
+        super().__init__(f"{where}unknown {kind} {shown(name)}; known: {', '.join(table)}{hint}")
 
 
 def shown(value: object) -> str:
@@ -64,7 +64,7 @@ def shown(value: object) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """What another library's exception says in one line; its kind where it says nothing."""
+    """The message of another library's exception in one line; its kind if it has no message."""
     return " ".join(str(error).split())[:300] or type(error).__name__
 
 
@@ -86,16 +86,16 @@ def check_range(name: str, value: float, low: float, high: float = math.inf) -> 
         raise UsageError(f"{name} must be {limits}, not {value!r}")
 
 
-def check_if_set(name: str, value: float | None, low: float, high: float = math.inf) -> None:
-    """As `check_range`, for a number that may be None."""
+def check_if_set(name: str, value: float | None, low: float) -> None:
+    """As `check_range` without an upper limit, for a number that may be None."""
     if value is not None:
-        check_range(name, value, low, high)
+        check_range(name, value, low)
 
 
-def look_up(kind: str, name: object, table: Mapping[str, T]) -> T:
-    """What a table holds under a name. Raises UnknownName where it has no such entry."""
+def look_up(kind: str, name: object, table: Mapping[str, T], where: str = "") -> T:
+    """Look up a name in a table. Raises UnknownName, after `where`, if the table lacks it."""
     if not isinstance(name, str) or name not in table:
-        raise UnknownName(kind, name, table)
+        raise UnknownName(kind, name, table, where)
     return table[name]
 
 
@@ -165,7 +165,7 @@ def store_errors(what: str) -> Iterator[None]:
 
 
 class Damaged(StoreError):
-    """What lies where it was published is not what was: fetched again it would be the same."""
+    """The published content has changed: fetching it again would give the same."""
 
 
 class RuntimeMissing(InfiniteRLError):
@@ -222,7 +222,7 @@ class RunDied(InfiniteRLError):
 
 
 class Stopped(ProviderUnavailable):
-    """The caller asked to stop: the provider may be well."""
+    """The caller asked to stop; the provider may be healthy."""
 
 
 class ProviderRefused(ProviderError):
@@ -232,7 +232,7 @@ class ProviderRefused(ProviderError):
 class NoCompletion(ProviderError):
     """An answer without usable text, blocked or empty. A new task may fare better.
 
-    `usage` is what the call used all the same: a blocked or an empty answer may be billed.
+    `usage` has the tokens of the call: a blocked or an empty answer may be billed too.
     """
 
     def __init__(self, message: str, *, usage: Usage | None = None) -> None:

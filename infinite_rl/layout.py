@@ -16,6 +16,11 @@ def tagged(content: str, tag: str = ANSWER_TAG) -> str:
     return f"<{tag}>{content}</{tag}>"
 
 
+def without_tag(tag: str = ANSWER_TAG) -> str:
+    """The error message of a completion that lacks the tag."""
+    return f"no <{tag}> tag in the output"
+
+
 def fenced(code: str, language: str) -> str:
     """Code in a Markdown fence, which is longer than any run of backticks inside."""
     fence = "```"

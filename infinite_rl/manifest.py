@@ -3,12 +3,12 @@
 import json
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from .errors import RuntimeMissing, StoreError
+from .errors import RuntimeMissing, StoreError, UsageError
 from .files.atomic import write_text
 from .sandbox.runtimes import RUNTIMES, recorded_hash
 
@@ -58,6 +58,22 @@ def write_manifest(folder: Path, manifest: Mapping[str, object]) -> None:
         write_text(path, json.dumps(manifest, indent=2) + "\n")
     except StoreError as error:
         raise StoreError(f"{error}; nothing was lost") from None
+
+
+def refuse_changes(
+    folder: Path,
+    before: Mapping[str, object],
+    now: Mapping[str, object],
+    advice: str,
+    change: Callable[[str, object, object], str] = "{} was {!r}, is {!r}".format,
+) -> None:
+    """Raise UsageError if settings differ; it names each by `change`, and what else may be done."""
+    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    if names:
+        changes = "; ".join(change(name, before.get(name), now.get(name)) for name in names)
+        raise UsageError(
+            f"{folder} was made with other settings: {changes}. Use the same, {advice}"
+        )
 
 
 def environment_info(*packages: str) -> dict[str, object]:

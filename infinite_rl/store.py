@@ -97,7 +97,10 @@ def sample_of(row: Mapping[str, Any]) -> Sample:
             if text is None:
                 missing = [each for each in _REQUIRED if answer_of(row.get(each)) is None]
                 raise NoColumn(missing, [each for each in row if row[each] is not None])
-            raise UsageError(f"the column {name!r} holds {type(text).__name__}, not text")
+            hint = ""
+            if isinstance(text, list) and text and isinstance(text[0], Mapping):
+                hint = ": these are messages, as in an export; give the rows that were exported"
+            raise UsageError(f"the column {name!r} holds {type(text).__name__}, not text{hint}")
         texts[name] = text
     more = {name: value for name, value in row.items() if name not in _SAMPLE_COLUMNS}
     return Sample(**texts, metadata=more)

@@ -15,6 +15,7 @@ from .space import Space
 
 ExecutionStatus = Literal["ok", "error", "timeout", "memory", "output"]
 ScoreStatus = Literal["passed", "failed", "unscored"]
+STATUSES: tuple[str, ...] = get_args(ScoreStatus)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ none. Output goes through `terminal.Emit`: lines for people, or with --json an o
 Flags have underscores; dashes in their place are the same. An abbreviation is refused, with the
 full name: a later flag could give it another meaning.
 
-Exit codes: 0 done, 1 not done (the reason is printed), 2 wrong usage, 3 a batch is under way, 130
+Exit codes: 0 done, 1 not done (the reason is printed), 2 wrong usage, 3 a batch is in progress, 130
 interrupted.
 """
 
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import InfiniteRLError, NoColumn, UsageError, nearest, shown
-from .terminal import INTERRUPTED, NOT_DONE, WRONG_USAGE, output, plain
+from .terminal import INTERRUPTED, NOT_DONE, WRONG_USAGE, note, output, plain, show_logs
 
 if TYPE_CHECKING:
     from .verb import Verb
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 Row = tuple[str, "str | Mapping[str, Row]"]
 # fmt: off
 VERBS: Mapping[str, Row] = {
-    "generate": ("generate verified rows, up to a number of them", "generate:Generate"),
+    "generate": ("generate verified rows, with a model or offline", "generate:Generate"),
     "verify": ("verify a data set offline, or rescore its journal", "verify:Verify"),
-    "solve": ("sample a model on each row, to rate or to distill", {
+    "solve": ("sample a model's solutions: rate difficulty, collect traces", {
         "difficulty": ("estimate difficulty: pass rate over n samples per row", "solve:Difficulty"),
         "traces": ("collect a teacher's reasoning and answers, for SFT", "solve:Traces"),
     }),
@@ -50,15 +50,15 @@ VERBS: Mapping[str, Row] = {
         "pairs": ("build preference pairs for DPO", "data:Pairs"),
     }),
     "strengthen": ("add tests to coding rows until wrong programs fail", "strengthen:Strengthen"),
-    "audit": ("audit anybody's reward, or the rows that it judges", {
+    "audit": ("audit any reward function, or the rows that it judges", {
         "TARGET": ("find the false accepts and rejects of rewards", "audit:Audit"),
         "rows": ("find weak tests, contradicted golds, leaks, duplicates", "audit:Rows"),
-        "replay": ("call a reward again as a witness says", "audit:Replay"),
+        "replay": ("call a reward again with the examples of a report", "audit:Replay"),
     }),
     "score": ("score completions with the rewards", "score:Score"),
     "serve": ("serve the rewards and the sandbox over HTTP", "serve:Serve"),
     "export": ("write the columns that a trainer reads, with a dataset card", "export:Export"),
-    "mcp": ("serve tools in sandboxes, and tasks, to a client of MCP", "mcp:Mcp"),
+    "mcp": ("serve sandboxed tools and tasks over MCP", "mcp:Mcp"),
     "view": ("browse rows on a local page: search, notes, comparison", "view:View"),
     "report": ("make one HTML page about a data set", "report:Report"),
     "train": ("fine-tune a model by SFT or GRPO on verified rows", {
@@ -66,7 +66,7 @@ VERBS: Mapping[str, Row] = {
         "grpo": ("sample completions and learn from their rewards", "train:Grpo"),
         "demo": ("SFT on partly wrong labels, then GRPO, in minutes", "train:Demo"),
         "recipe": ("prepare rows, evaluate, train, evaluate, compare", "train:Recipe"),
-        "tiny-model": ("make a tiny model and rows: recipes offline", "train:TinyModel"),
+        "tiny-model": ("make a tiny model and rows, to try recipes offline", "train:TinyModel"),
         "timeline": ("show where the time of a run went", "train:Timeline"),
     }),
     "evaluate": ("evaluate a model: pass@k with intervals, format errors", "evaluate:Evaluate"),
@@ -78,12 +78,12 @@ VERBS: Mapping[str, Row] = {
         "stop": ("stop a job; it has two minutes to save its work", "jobs:Stop"),
         "policy": ("print the IAM policy that submit and jobs need", "jobs:Policy"),
     }),
-    "storage": ("copy models, data sets and checkpoints from and to S3", {
+    "storage": ("copy models, data sets and checkpoints to and from S3", {
         "fetch": ("download a file or folder from S3 or the hub", "storage:Fetch"),
         "publish": ("upload a folder to S3, all or nothing", "storage:Publish"),
     }),
     "doctor": ("check packages, sandboxes, GPU and keys; compile", "doctor:Doctor"),
-    "run-examples": ("score the packaged examples: does this work?", "doctor:RunExamples"),
+    "run-examples": ("score the packaged examples, to test the installation", "doctor:RunExamples"),
 }
 # fmt: on
 
@@ -112,6 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             command = parse(sys.argv[1:] if argv is None else argv)
             with output(command.json, command.argv) as emit:
                 verb = command.config()
+                show_logs(verb.log_level)
                 try:
                     return verb.run(emit)
                 except NoColumn as error:
@@ -120,20 +121,20 @@ def main(argv: Sequence[str] | None = None) -> int:
             if sys.stdout is not None and not sys.stdout.closed:  # by the caller, or by a server
                 sys.stdout.flush()
     except InfiniteRLError as error:
-        print(f"error: {plain(str(error))}", file=sys.stderr)
+        note(f"error: {plain(str(error))}")
         return WRONG_USAGE if isinstance(error, UsageError) else NOT_DONE
     except ModuleNotFoundError as error:
-        print(f"error: {_how_to_install(error)}", file=sys.stderr)
+        note(f"error: {_how_to_install(error)}")
         return NOT_DONE
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        note("interrupted")
         return INTERRUPTED
     except BrokenPipeError:  # the reader has left, as `head` does
         _discard_output()
         return NOT_DONE
     except OSError as error:  # as from a print on a full disk
         what = f"cannot use {error.filename}: " if error.filename else ""
-        print(f"error: {plain(f'{what}{error.strerror or error}')}", file=sys.stderr)
+        note(f"error: {plain(f'{what}{error.strerror or error}')}")
         _discard_output()
         return NOT_DONE
 
@@ -181,10 +182,10 @@ def parser(*, load: bool = True) -> argparse.ArgumentParser:
     """A parser of all verbs; without `load`, it has the help of each, and loads no module."""
     whole = argparse.ArgumentParser(
         prog="infinite-rl",
-        description="Make reinforcement-learning data that is verified before it is kept.",
-        epilog="infinite-rl VERB --help lists the flags of a verb. A dash in the name of a flag is "
-        "an underscore: --num-samples is --num_samples. --no_FLAG turns a switch off that a config "
-        "file turns on.",
+        description="Make verified data for reinforcement learning; score, audit, serve and train "
+        "with the same rewards.",
+        epilog="infinite-rl VERB --help lists the flags of a verb. Flags may have dashes: "
+        "--num-samples is --num_samples. --no_FLAG turns off a switch that a config file turns on.",
     )
     whole.add_argument("--version", action="version", version=f"infinite-rl {__version__}")
     _add(whole, VERBS, load)

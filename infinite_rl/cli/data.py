@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,11 +13,12 @@ from typing import TYPE_CHECKING, Literal
 
 from ..config import FilePath, Number, Strings
 from ..errors import UsageError, look_up
-from .terminal import DONE, NOT_DONE, Emit, counted, counting, one_line, plain, show_logs
+from .terminal import DONE, NOT_DONE, Emit, counted, counting, note, one_line, plain
 from .verb import NamedColumns, RowsIn, RowsOut, Verb
 
 if TYPE_CHECKING:
     from ..dataset.decontaminate import Leak
+    from ..dataset.dedup import Duplicate
     from ..dataset.mix import Mixture
     from ..dataset.rows import Row
 
@@ -29,9 +29,9 @@ _LEAKS_SHOWN = 20
 
 class _Near(Verb):
     """
-    columns    columns that are compared (default: the prompt)
-    threshold  similarity in (0, 1] from which two rows are duplicates; 1: only equal ones
-    numbers    exact: the same task with other numbers is another task; ignore: it is the same
+    columns    columns to compare (default: the prompt)
+    threshold  similarity in (0, 1] from which two rows are duplicates; 1: only equal rows
+    numbers    exact: tasks that differ in their numbers are different; ignore: they are the same
     """
 
     columns: Strings = ()
@@ -62,20 +62,20 @@ class Load(RowsOut):
     type that names the reward, and a stable id. Rows that cannot be judged are left out, and the
     reasons are counted.
 
-    name        a published file, whose columns say of which set it is; or the name of a set:
-                gsm8k, math, mbpp, humaneval, ifeval, apps, taco, codecontests, codecontests_plus,
-                livecodebench, deepcoder, rstar_coder, hardtests, codeforces, opencodereasoning2,
-                kodcode, acecode, bigcodebench, bigmath, deepmath, numinamath, olympiadbench,
-                minerva, bird, spider, verl; or reasoning_gym:TASK, which is generated
+    name        a published file, recognised by its columns; or the name of a set: gsm8k, math,
+                mbpp, humaneval, ifeval, apps, taco, codecontests, codecontests_plus, livecodebench,
+                deepcoder, rstar_coder, hardtests, codeforces, opencodereasoning2, kodcode, acecode,
+                bigcodebench, bigmath, deepmath, numinamath, olympiadbench, minerva, bird, spider,
+                verl; or reasoning_gym:TASK, which is generated
     path        the published file, s3://BUCKET/KEY, or hf:NAME[:CONFIG]:SPLIT of the Hugging Face
                 hub (default: the set on the hub)
-    shape       the set of a FILE, where its columns do not say it
-    split       the split, if the file's name does not tell it
+    shape       the set of a FILE, if its columns do not show it
+    split       the split, if the file's name does not show it
     count       rows of a reasoning_gym task (default: 100)
     seed        seed of a reasoning_gym task, or of --pin (default: 0)
     pin         gsm8k only: write the folder OUT with train.jsonl, val.jsonl, test.jsonl and their
-                hashes, or check that it is unchanged; --path is a folder, too
-    validation  rows of train that --pin puts into val (default: 512)
+                hashes, or check that it is unchanged; --path is then a folder
+    validation  number of rows of train that --pin moves to val (default: 512)
 
     Examples: infinite-rl data load gsm8k --path test.jsonl -o gsm8k.jsonl; infinite-rl data load
     problems.parquet -o rows.jsonl; infinite-rl data load gsm8k --pin --seed 42 -o artifacts/gsm8k.
@@ -148,13 +148,13 @@ class Load(RowsOut):
 
 
 class Dedup(NamedColumns, RowsOut, _Near):
-    """Remove rows that ask for the same as an earlier row: equal but for case, white space and idle
-    punctuation, or nearly the same words with the same numbers, signs and answer. The first of
-    them is kept, or the best.
+    """Remove rows whose task is that of an earlier row: equal except for case, white space and
+    insignificant punctuation, or nearly the same words with the same numbers, signs and answer. The
+    first row of each group is kept, or the best (--best).
 
-    loose   rows are also duplicates if words or the answers differ, but the numbers do not
-    best    a column of numbers: keep the row with the highest
-    report  a file for the removed rows: the row that each duplicates, and the similarity
+    loose   rows are also duplicates if words or answers differ, but not the numbers
+    best    column of numbers: keep the row with the highest
+    report  file for the removed rows, each with the kept row and the similarity
 
     Example: infinite-rl data dedup data --best quality_score --report removed.csv -o unique.jsonl.
     """
@@ -167,7 +167,6 @@ class Dedup(NamedColumns, RowsOut, _Near):
         from ..dataset.dedup import Duplicate, duplicates, without
         from ..dataset.rows import read, read_some, write
 
-        show_logs()
         self.refuse_existing(self.out, self.report, read=[self.source])
         options = self.pick("columns", "threshold", "numbers", "loose", "best")
         with_gold = 0
@@ -181,21 +180,17 @@ class Dedup(NamedColumns, RowsOut, _Near):
         with self.progress() as (count, compared):
             removed = duplicates(counted(rows(), count), on_compared=compared, **options)
         if self.report:
-            write(map(asdict, removed), self.report, [each.name for each in fields(Duplicate)])
+            write(map(_reported, removed), self.report, [each.name for each in fields(Duplicate)])
         kept = write(without(read(self.source), removed), self.out)
         exact = sum(duplicate.exact for duplicate in removed)
         if not with_gold:
-            print(
+            note(
                 "no row has a gold in 'answer', so rows with different golds were not told apart: "
-                "name its column with --answer",
-                file=sys.stderr,
+                "name its column with --answer"
             )
         if disputed := sum(duplicate.disputed for duplicate in removed):
             advice = "" if self.report else " (--report names them)"
-            print(
-                f"removed, with another answer than the kept row: {disputed}{advice}",
-                file=sys.stderr,
-            )
+            note(f"removed, with another answer than the kept row: {disputed}{advice}")
         total, near = kept + len(removed), len(removed) - exact
         emit(
             {
@@ -208,19 +203,26 @@ class Dedup(NamedColumns, RowsOut, _Near):
         return DONE
 
 
+def _reported(each: Duplicate) -> Row:
+    """A duplicate as a row; one without an id is named by its number."""
+    names = {"id": each.id or f"row {each.row}", "of_id": each.of_id or f"row {each.of_row}"}
+    return {**asdict(each), **names}
+
+
 class Decontaminate(RowsIn, RowsOut):
     """Remove rows that leak a benchmark: those that share 13 consecutive words with a prompt or a
-    solution, 8 with a short prompt, many shorter runs, or that equal a very short one. What they
-    share is listed.
+    solution, 8 with a short prompt, or many shorter runs, or that equal a very short prompt. The
+    shared text is listed.
 
-    against          benchmarks: files or folders of rows, read by the names of their columns
-    columns          columns that are compared (default: those of prompts and solutions)
+    against          benchmarks: files or folders of rows with common column names
+    columns          columns to compare (default: those of prompts and solutions)
     against_columns  columns of the benchmarks (default: those of prompts and solutions)
-    n                consecutive words that are a leak
-    short            the same, in prompts of less than twice --n words
-    common           texts of the benchmarks that may share such words before they are an idiom
-    share            fraction of a text's runs of 4 words that is a leak, as words may have changed
-    report           a file for what was shared, row by row
+    n                number of shared consecutive words that is a leak
+    short            the same for prompts of less than twice --n words
+    common           words that more benchmark texts than this share are an idiom, not a leak
+    share            fraction of a text's runs of 4 words that is a leak, to find texts with changed
+                     words
+    report           file for the shared text of each row
 
     Example: infinite-rl data decontaminate data --against gsm8k_test.jsonl HumanEval.jsonl.gz
     --report leaks.csv -o clean.jsonl.
@@ -242,7 +244,6 @@ class Decontaminate(RowsIn, RowsOut):
         from ..dataset.rows import read_some, write
         from ..dataset.spill import SpillList
 
-        show_logs()
         self.refuse_existing(self.out, self.report, read=[self.source])
         names = {name: name for name in self.against}
         sizes = self.pick("n", "short", "common", "share")
@@ -263,9 +264,9 @@ class Decontaminate(RowsIn, RowsOut):
         if self.report:
             write(reported, self.report, REPORTED)
         for line in shown:
-            print(line, file=sys.stderr)
+            note(line)
         if leaks > _LEAKS_SHOWN:
-            print(f"and {leaks - _LEAKS_SHOWN} more rows", file=sys.stderr)
+            note(f"and {leaks - _LEAKS_SHOWN} more rows")
         total, files = kept + leaks, {"out": self.out, "report": self.report}
         emit(
             {"rows": total, "kept": kept, "leaks": leaks, **files},
@@ -276,14 +277,15 @@ class Decontaminate(RowsIn, RowsOut):
 
 
 class Split(NamedColumns, RowsOut, _Near):
-    """Split rows into train, validation and test, in the column `split`, so that rows that ask for
-    the same are in the same split. A row's split depends on it and on the rows before it: it stays
-    when rows are added at the end. A row that links two splits is left out.
+    """Split rows into train, validation and test, in the column `split`, so that similar tasks are
+    in the same split. A row's split depends only on the row and on those before it: rows added at
+    the end change no split. A row that links two splits is left out.
 
-    out     one file for all rows (.csv, .jsonl, ...), or a new folder with a file per split
-    shares  the splits and their fractions, which add up to 1
-    seed    another seed gives another split
-    keep    an earlier output: its rows stay in their splits, and rows like them join these
+    out        one file for all rows (.csv, .jsonl, ...), or a new folder with a file per split
+    threshold  similarity in (0, 1] from which two rows are in the same split; 1: only equal rows
+    shares     splits and their fractions, which add up to 1
+    seed       another seed gives another split
+    keep       an earlier output: its rows stay in their splits, and similar rows join them
 
     Example: infinite-rl data split unique.jsonl --shares train=0.8,test=0.2 -o parts.
     """
@@ -297,15 +299,16 @@ class Split(NamedColumns, RowsOut, _Near):
         from ..dataset.rows import read, read_some
         from ..dataset.split import LEFT_OUT, assign
 
-        show_logs()
         self.refuse_existing(self.out, read=[self.source])
         shares = _shares(self.shares)
         files = self._files([*shares])
-        columns = dict[str, None]()
+        columns, replaced = dict[str, None](), 0
 
         def rows() -> Iterator[Row]:
+            nonlocal replaced
             for row in read_some(self.source):
                 columns.update(dict.fromkeys(row))
+                replaced += row.get("split") is not None
                 yield row
 
         with self.progress() as (count, compared):
@@ -319,6 +322,8 @@ class Split(NamedColumns, RowsOut, _Near):
         counts, total = Counter(sides), len(sides)
         splits, left_out = {name: counts[name] for name in shares}, counts[LEFT_OUT]
         lines = [f"rows: {total}, " + ", ".join(f"{name}: {n}" for name, n in splits.items())]
+        if replaced:
+            lines.append(f"rows whose column `split` is replaced: {replaced}")
         if left_out:
             lines.append(f"left out, as they are close to rows of different splits: {left_out}")
         unmet = {
@@ -336,8 +341,15 @@ class Split(NamedColumns, RowsOut, _Near):
                 "similar rows stay together, so many of them, or few rows, miss the shares: "
                 "try another --seed"
             )
-        values = {"rows": total, "splits": splits, "left_out": left_out, "unmet": unmet}
-        emit({**values, "out": self.out}, *lines, f"in {self.out}")
+        values = {
+            "rows": total,
+            "replaced": replaced,
+            "splits": splits,
+            "left_out": left_out,
+            "unmet": unmet,
+            "out": self.out,
+        }
+        emit(values, *lines, f"in {self.out}")
         return DONE
 
     def _files(self, names: list[str]) -> dict[Path, list[str]]:
@@ -388,20 +400,20 @@ def _shares(text: str) -> dict[str, float]:
 
 
 class Mix(RowsOut):
-    """Put the rows of all sources in one order, the same for the same seed, and report how much of
-    each is in it. The column mix_id holds each row's id: the name of its source and its own id.
+    """Put the rows of all sources in one order, the same for the same seed, and report the share of
+    each source. The column mix_id has each row's id: the name of its source and its own id.
 
     sources        files or folders of rows, as PATH[:weight[:count]] (PATH::count: no weight)
     mode           shuffled, sequential (source after source), or weighted (drawn by the weights)
     seed           seed of the order
-    count          rows in total, at most
+    count          maximum number of rows
     keep_order     with weights: keep the order of the rows of each source
-    order          an order file: ids, one a line; only its rows are taken, in its order
+    order          file of ids, one per line: only these rows are taken, in this order
     allow_unknown  skip ids of the order file that no source has
     order_out      write the order to this file, as ids
-    by             a column of numbers to sort by, the highest first: easy to hard
+    by             column of numbers to sort by, the highest first (pass rates: easy to hard)
     band           with --by: only rows between these bounds, such as 0.2,0.8
-    ascending      with --by: the lowest first
+    ascending      with --by: lowest first
 
     Examples: infinite-rl data mix gsm8k.jsonl:3 code.csv:1:5000 --mode weighted -o train.jsonl
     --order_out train.order; infinite-rl data mix rated.jsonl --by pass_rate --band 0.2,0.8 -o
@@ -454,9 +466,11 @@ class Mix(RowsOut):
         lines, order = [], None
         for part in mixture.coverage:
             share = f"{part.distinct / part.rows:.1%}" if part.rows else "no rows"
-            again = part.taken - part.distinct
+            again = part.sampled - part.distinct
             more = f", {again} of them repeated" if again else ""
-            lines.append(f"  {plain(part.name)}: {part.taken} of {part.rows} rows ({share}){more}")
+            lines.append(
+                f"  {plain(part.name)}: {part.sampled} of {part.rows} rows ({share}){more}"
+            )
         if ordered := mixture.ordered:
             matched = ordered.lines - ordered.unknown
             order = {name: getattr(ordered, name) for name in ("lines", "unknown", "repeated")}
@@ -464,7 +478,7 @@ class Mix(RowsOut):
                 f"  order file: {matched} of {ordered.lines} ids found, {ordered.repeated} repeated"
             )
             if ordered.unknown:
-                print(f"{ordered.unknown} ids of the order file are in no source", file=sys.stderr)
+                note(f"{ordered.unknown} ids of the order file are in no source")
         values = {"rows": len(mixture), "sources": mixture.coverage, "order": order}
         lines.append(f"rows: {len(mixture)}, in {self.out}")
         emit({**values, "out": self.out, "order_out": self.order_out}, *lines)
@@ -481,14 +495,14 @@ def _band(text: str) -> tuple[float, float] | None:
 
 
 class Pairs(RowsOut):
-    """Build preference pairs: a passing and a failing completion of the same prompt. They come from
-    the folder of a run (its rows, and the attempts that failed before them, judged by the row's
-    answer), and from rows with several scored completions of a prompt. Columns: prompt, chosen,
-    rejected, chosen_score, rejected_score, type, id, source.
+    """Build preference pairs: a passing and a failing completion of the same prompt. Pairs come
+    from the folder of a run (its rows, and the attempts that failed before them, judged by the
+    row's answer), and from rows with several scored completions of a prompt. Columns: prompt,
+    chosen, rejected, chosen_score, rejected_score, type, id, source.
 
     sources     folders of runs, or files of scored rows
-    most        pairs per prompt, at most
-    seed        decides which completions are paired
+    most        maximum pairs per prompt
+    seed        seed of the choice of pairs
     completion  column of the completion in scored rows (default: completion, else response)
     timeout     seconds one run of a program may take
 
@@ -509,7 +523,6 @@ class Pairs(RowsOut):
         from ..dataset import rows
         from ..dataset.pairs import PairCounts, pairs
 
-        show_logs()
         self.refuse_existing(self.out, read=self.sources)
         rows.kind_of(self.out)
         counts, by_source = PairCounts(), Counter[str]()

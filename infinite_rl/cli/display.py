@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from datetime import timedelta
-from statistics import fmean
+from math import nan
+from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group, RenderableType
@@ -25,12 +26,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from ..dataset.rows import as_number
 from ..generation.progress import Progress
 from ..inference.budget import KNOWN_AFTER, Estimate, Spending
 from ..providers.rate_limit import RateLimiterStats
 from ..sandbox.runtimes import compiling
 from ..types import Usage
-from .terminal import Lines
+from .terminal import Lines, aligned
 
 if TYPE_CHECKING:
     from ..generation.novelty import Distinct
@@ -159,6 +161,23 @@ def done(progress: Progress, *, verified: bool = False, models: str = "") -> str
         of_models = f" ({models})" if models else ""
         lines.append(f"{spent(progress.spending)}{a_row}{of_models}")
     return "\n".join([*lines, *filter(None, [progress.pace])])
+
+
+def by_model(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A table of the rows of each type, language and model: mean quality and median lengths."""
+    groups: dict[tuple[str, ...], list[tuple[float, int, int]]] = {}
+    for row in rows:
+        key = (row["type"], row["language"], row["model"])
+        quality = as_number(row["quality_score"])
+        lengths = (len(row["prompt"]), len(row["response"]))
+        groups.setdefault(key, []).append((nan if quality is None else quality, *lengths))
+    names = ("type", "language", "model", "rows", "quality", "prompt_chars", "response_chars")
+    table: list[tuple[str, ...]] = [names]
+    for name, group in sorted(groups.items()):
+        qualities, prompts, responses = zip(*group, strict=True)
+        figures = (fmean(qualities), median(prompts), median(responses))
+        table.append((*name, f"{len(group)}", *map("{:g}".format, figures)))
+    return aligned(table) if groups else []
 
 
 def diversity(progress: Progress, distinct: Distinct) -> list[str]:

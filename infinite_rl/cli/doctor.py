@@ -1,31 +1,30 @@
 """`infinite-rl doctor` and `run-examples`: check the installation."""
 
-import sys
 import time
 from textwrap import wrap
 
 from ..errors import UsageError
-from .terminal import DONE, NOT_DONE, Emit, one_line, show_logs
+from .terminal import DONE, NOT_DONE, Emit, note, one_line
 from .verb import Verb
 
 _WIDTH = 80
 
 
 class Doctor(Verb):
-    """Check this installation: packages, extras, sandboxes (compiled, and tried), GPU and keys. No
-    value of a key is shown.
+    """Check this installation: packages, extras, sandboxes (compiled, and tried), GPU and keys. The
+    values of keys are not shown.
 
-    online   also ask whether Gemini, OpenAI and the hub answer
+    online   also check that Gemini, OpenAI and the hub answer
     warm_up  instead, compile these sandboxes into the cache ($INFINITE_RL_CACHE, else the user's
              cache folder): all, or languages such as python,javascript
 
     Examples: infinite-rl doctor --online. infinite-rl doctor --warm_up all.
 
-    Exit code: 0 what everything needs is there, 1 some of it is broken, 2 wrong usage. Extras, keys
-    and GPUs may be absent.
+    Exit code: 0 all required parts work, 1 a part is broken, 2 wrong usage. Extras, keys and GPUs
+    may be absent.
     """
 
-    json_form = "a JSON object a line"
+    json_form = "one JSON object per line"
 
     online: bool = False
     warm_up: str = ""
@@ -65,7 +64,6 @@ class Doctor(Verb):
 
         if self.online:
             raise UsageError("--online does not go with --warm_up")
-        show_logs()
         names = [] if self.warm_up == "all" else self.warm_up.lower().split(",")
         code = DONE
         built = [each for each in RUNTIMES if each.is_built]
@@ -87,7 +85,7 @@ class Doctor(Verb):
                 if compiled:
                     line = f"{name}: already compiled, loaded in {seconds:.2f} seconds"
                 elif not is_compiled(runtime, kind):
-                    print(f"{name}: compiled, but it cannot be kept", file=sys.stderr)
+                    note(f"{name}: compiled, but it cannot be kept")
                     code = NOT_DONE
                     continue
                 values = {"runtime": runtime.name, "counts_instructions": kind is Code.METERED}
@@ -109,7 +107,6 @@ class RunExamples(Verb):
     def run(self, emit: Emit) -> int:
         from ..generation.examples import is_pass, judged, run_examples
 
-        show_logs()  # a sandbox that is compiled for the first time is reported
         if not emit.json:
             return DONE if run_examples() else NOT_DONE
         examples = [(name, score, is_pass(score)) for name, score in judged()]

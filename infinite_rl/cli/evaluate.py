@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,8 +17,8 @@ from .terminal import (
     aligned,
     counting,
     hide_hugging_face_progress,
+    note,
     plain,
-    show_logs,
     stop_on_signals,
 )
 from .verb import Verb
@@ -29,16 +28,16 @@ if TYPE_CHECKING:
 
 
 class Evaluate(Verb, EvaluationConfig):
-    """Have a model answer tasks (gsm8k, math500, mbpp, humaneval, ifeval, or files of rows), score
-    the answers with the rewards of the rows, and write records, a table and a page to OUT: pass@k
-    with intervals, truncation, format errors, lengths. Greedy by default. Run it again after an
-    interruption to resume; no item is asked twice.
+    """Sample a model's answers to tasks (gsm8k, math500, mbpp, humaneval, ifeval, or files of
+    rows), score the answers with the rewards of the rows, and write records, a table and a page to
+    OUT: pass@k with intervals, truncation, format errors, lengths. Decoding is greedy by default.
+    After an interruption, the same command resumes; no item is asked twice.
 
-    watch    a run's folder, or where it publishes (s3://BUCKET/FOLDER/): evaluate each checkpoint,
-             until the run ends
-    every    with --watch: seconds between two looks at the run
+    watch    folder of a run, or the URI to which it publishes (s3://BUCKET/FOLDER/): evaluate each
+             checkpoint, until the run ends
+    every    with --watch: seconds between two checks for checkpoints
     publish  with --watch: upload the results after each checkpoint to s3://BUCKET/FOLDER/
-    once     with --watch: only the checkpoints that are there now
+    once     with --watch: evaluate only the checkpoints that exist now
 
     Examples: infinite-rl evaluate --model runs/a/checkpoints/step_200 --tasks gsm8k --limit 100
     -o out. infinite-rl evaluate configs/eval/gsm8k.yaml --model MODEL -o out. infinite-rl evaluate
@@ -46,7 +45,7 @@ class Evaluate(Verb, EvaluationConfig):
     """
 
     config_file = "config"
-    json_form = "one JSON object (with --watch: one a line)"
+    json_form = "one JSON object (with --watch: one per line)"
 
     watch: str = ""
     every: Number = ranged(30.0, 1e-3)
@@ -65,7 +64,6 @@ class Evaluate(Verb, EvaluationConfig):
     def run(self, emit: Emit) -> int:
         if self.publish and not self.watch:
             raise UsageError("--publish needs --watch; else use `infinite-rl storage publish`")
-        show_logs()
         hide_hugging_face_progress()
         config = self.part(EvaluationConfig)
         with stop_on_signals() as stop, counting("answers") as count:
@@ -85,7 +83,7 @@ class Evaluate(Verb, EvaluationConfig):
             except InfiniteRLError as error:
                 if not stop.is_set():
                     raise
-                print(plain(str(error)), file=sys.stderr)
+                note(plain(str(error)))
                 return INTERRUPTED
         return INTERRUPTED if self.watch and stop.is_set() else DONE
 

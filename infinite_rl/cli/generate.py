@@ -6,7 +6,6 @@ import io
 import json
 import logging
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Mapping
@@ -27,8 +26,8 @@ from .terminal import (
     NOT_DONE,
     UNDER_WAY,
     Emit,
+    note,
     plain,
-    show_logs,
     stop_on_signals,
 )
 from .verb import AsksModel
@@ -49,70 +48,77 @@ _FOR_A_MODEL = (
 
 
 class Generate(AsksModel):
-    """Bring OUT_DIR/dataset.csv up to NUM_SAMPLES verified rows. Run it again, or after an
-    interruption, and it generates only what is missing. Without GEMINI_API_KEY or GOOGLE_API_KEY
-    the embedded procedural provider makes the tasks, offline.
+    """Bring OUT_DIR/dataset.csv up to NUM_SAMPLES verified rows. If you run it again, also after an
+    interruption, it generates only the missing rows. Without GEMINI_API_KEY or GOOGLE_API_KEY the
+    embedded procedural provider makes the tasks, offline.
 
     num_samples        rows in total, existing ones included
     out_dir            folder of dataset.csv
-    model_name         the model to ask (default: that of the folder's rows, else gemini's default)
+    model_name         model to ask (default: that of the folder's rows, else gemini's default)
     provider           auto, procedural, gemini or openai_compatible
-    task_dist          weights of the families: coding=1,math=2, or 0.5,0.5 in that order
-                       (default: coding=1,math=1; with --tasks the types of its files, equally)
+    task_dist          weights of the families: coding=1,math=2, or 0.5,0.5 in that order (default:
+                       coding=1,math=1; with --tasks the types of its files, in equal shares)
     languages          languages of coding tasks
-    topics             topics of the tasks, separated by commas, or a file with one a line
+    topics             topics of the tasks, separated by commas, or a file with one topic per line
     level              level of procedural tasks: 1 to 5, a list (1,3) or a range (1-2)
     families           procedural families, separated by commas (default: all)
-    structured         have the model's output constrained by a schema
-    verify             independent solutions per row that decide if it is kept, at most; 0: none
-                       (default: as in the folder's earlier runs, else 4 with a model)
-    verify_model       the model that solves (default: another than the author's, if one is known)
+    structured         constrain the model's output by a schema
+    verify             maximum independent solutions per row, which decide if the row is kept; 0:
+                       none (default: as in the folder's earlier runs, else 4 with a model)
+    verify_model       model that solves the tasks (default: a model other than the author's, if one
+                       is known)
     min_agreement      fraction of the solutions that must agree
-    tasks              YAML files of task types of your own, each a family by its name: see
+    tasks              YAML files of task types of your own; the name of each is its family: see
                        docs/tasks.md
     axes               weights of values by axis: {"level": {"5": 2}, "form": {"class": 0}}
     ideas              list ideas for many tasks in one call (default: with a model)
     novelty            reject rows that repeat earlier ones in other words (default: with a model)
-    widen              times that an author who has run dry is asked for new concepts
-    seeds              a file of rows or documents from which the tasks are made
-    operators          how: deepen, broaden, compose, transfer, constrain, translate (default: all)
-    benchmarks         files of benchmarks; a row whose prompt is in one is rejected
-    pass_rate          LOW:HIGH, such as 0.2:0.8: keep rows that --solver solves so often
+    widen              requests for new concepts when the author runs out of new ideas
+    seeds              file of rows or documents from which the tasks are derived
+    operators          how tasks are derived from --seeds: deepen, broaden, compose, transfer,
+                       constrain, translate (default: all)
+    benchmarks         benchmark files; a row whose prompt is in one of them is rejected
+    pass_rate          keep rows whose pass rate by --solver is within LOW:HIGH, such as 0.2:0.8
     solver             model that attempts each row: NAME, or NAME@URL of a server of your own
-    judge              model that marks each row by --rubric; too low marks reject it
-    deriver            model that writes a program for each maths row, which must print its answer
+    judge              model that marks each row by --rubric; a low mark rejects the row
+    deriver            model that writes a program for each maths row; the program must print the
+                       row's answer
     rubric             YAML file of questions by name (default: clear, unambiguous, useful)
     strengthen         search: add tests to coding rows until no killable mutant passes (default,
-                       with a model); author: also ask for programs that help; off
-    preview            generate so many rows into a temporary folder, and show them; with --tasks
-                       and no model, show the requests
+                       with a model); author: also ask the model of --verify_model for programs that
+                       help; off: add none
+    preview            generate this number of rows into a temporary folder, and show them; with
+                       --tasks and no model, show the requests
     min_distinct       fraction of distinct tasks required from 50 rows on; 0: no check
-    max_retries        failed samples in a row after which a family is given up
+    max_retries        consecutive failed samples after which a family is given up
     threads            concurrent workers; each makes one call at a time and verifies its answer
     save_every         rows between two syncs to disk
-    engine             local: this process; ray: the workers of a Ray cluster, which all see OUT_DIR
+    engine             local: this process; ray: the workers of a Ray cluster, all of which see
+                       OUT_DIR
     workers            processes of the cluster (default: one per CPU)
-    ray_address        address of the cluster (default: $RAY_ADDRESS, else one is started)
+    ray_address        address of the cluster (default: $RAY_ADDRESS, else a cluster is started)
     batch              submit the calls as file batches, at half price; continue with --resume
-    resume             continue the batch run in OUT_DIR with the config that it was begun with
-    wait               with --resume: seconds between two looks until the target is reached; 0: one
-    status             list the batches of OUT_DIR that are under way, and do nothing else
+    resume             continue the batch run in OUT_DIR, with its own config
+    wait               with --resume: seconds between checks of the batches, until the target is
+                       reached; 0: check once
+    status             only list the batches of OUT_DIR that are in progress
     extend             continue a folder that was made with other settings
-    dry_run            print what is missing and what it may cost; send no request, write no file
+    dry_run            print the missing rows and their estimated cost; send no request, write no
+                       file
     debug              log every outcome; keep prompts and responses in OUT_DIR/debug_prompts
-    verbose            print each retry and rejection as well; OUT_DIR/run.log has them in any case
+    verbose            print each retry and rejection as well; OUT_DIR/run.log always has them
     quiet              print only the summary
 
     Examples: infinite-rl generate --num_samples 100 --out_dir data. infinite-rl generate
     config.yaml --max_cost 5. infinite-rl generate --out_dir data --resume --wait 600.
 
     Exit code: 0 target reached, 1 not reached or too few distinct tasks, 2 wrong usage, 3 a batch
-    is under way, 130 interrupted.
+    is in progress, 130 interrupted.
     """
 
     config_file = "config"
     aliases = {"verbose": "-v", "quiet": "-q"}
-    json_form = "one JSON object a run"
+    json_form = "one JSON object per run"
 
     num_samples: int = ranged(10, 1)
     out_dir: FilePath = Path("data")
@@ -170,6 +176,11 @@ class Generate(AsksModel):
         except UsageError as error:
             raise StoreError(f"{path} is damaged: {error}") from None
 
+    @property
+    def log_level(self) -> int:
+        """Retries and rejections are shown with --verbose, every outcome with --debug."""
+        return logging.DEBUG if self.debug else logging.INFO if self.verbose else logging.WARNING
+
     def run(self, emit: Emit) -> int:
         if self.status:
             return self._status(emit)
@@ -177,7 +188,6 @@ class Generate(AsksModel):
             return self._preview(emit)
         if self.verbose and self.quiet:
             raise UsageError("--verbose and --quiet exclude each other")
-        show_logs(debug=self.debug, level=logging.INFO if self.verbose else logging.WARNING)
         while (code := self._generate(emit)) == UNDER_WAY and self.resume and self.wait:
             time.sleep(self.wait)
         return code
@@ -235,7 +245,7 @@ class Generate(AsksModel):
         try:
             progress = self._progress(options, models)
         except KeyboardInterrupt:
-            print("interrupted; accepted rows are kept", file=sys.stderr, flush=True)
+            note("interrupted; accepted rows are kept")
             os._exit(INTERRUPTED)  # a call under way would hold up an ordinary exit
         if self.dry_run:
             emit(self._values(progress), planned(progress))
@@ -246,7 +256,7 @@ class Generate(AsksModel):
         diverse = looks_again and not emit.json or self._summary(progress, models, emit)
         if progress.batches:
             again = f"infinite-rl generate --out_dir {self.out_dir} --resume"
-            print(f"under way: {', '.join(progress.batches)}; later: {again}", file=sys.stderr)
+            note(f"under way: {', '.join(progress.batches)}; later: {again}")
             return UNDER_WAY
         if progress.complete:
             return DONE if diverse else NOT_DONE
@@ -291,7 +301,7 @@ class Generate(AsksModel):
         if unused and not self.preview:
             notes.append(f"{provider} asks no model: {', '.join(unused)} not used")
         for line in notes if not self.quiet else notes[-1:] if unused else []:
-            print(line, file=sys.stderr)
+            note(line)
         return options, models
 
     def _extra_tasks(self) -> dict[str, TaskType]:
@@ -319,7 +329,7 @@ class Generate(AsksModel):
                 nonlocal shown  # the estimate comes first: solutions multiply the cost
                 if not shown and progress.estimate:
                     line = estimated(progress.estimate, progress.spending.calls)
-                    print(line, file=sys.stderr, flush=True)
+                    note(line)
                 shown = True
                 show(progress)
 
@@ -344,21 +354,20 @@ class Generate(AsksModel):
 
     def _summary(self, progress: Progress, models: str, emit: Emit) -> bool:
         """Print the result. False if a model has written the same few tasks again and again."""
-        from ..dataset import load_dataset, summarise
-        from .display import difficulty, diversity, done, lacking
+        from ..dataset.rows import read
+        from .display import by_model, difficulty, diversity, done, lacking
 
         # As the run was made, with or without --verify.
         verified = bool(read_manifest(self.out_dir).get("settings", {}).get("verify"))
         lines, values = [done(progress, verified=verified, models=models)], self._values(progress)
         problems, diverse = lacking(progress), True
-        frame = load_dataset(self.out_dir)
-        if len(frame):
-            table = summarise(frame)
-            lines.append(table.to_string(index=False, float_format=lambda value: f"{value:g}"))
-        if models:  # templates repeat by design: the procedural provider is not measured
+        if not models:  # templates repeat by design: the procedural provider is not measured
+            lines += by_model(read(self.out_dir))
+        else:
             from ..generation.novelty import distinct_tasks
 
-            rows: list[Any] = frame.to_dict("records")
+            rows = list(read(self.out_dir))
+            lines += by_model(rows)
             distinct = distinct_tasks(rows)
             values["distinct_tasks"] = distinct.tasks
             values["effective_tasks"] = distinct.effective
@@ -370,7 +379,7 @@ class Generate(AsksModel):
                 problems.append(f"{few}: ask for other tasks by --topics")
         emit(values, *lines, f"in {values['out']}")
         for line in problems:
-            print(plain(line), file=sys.stderr)
+            note(plain(line))
         return diverse
 
     def _write_batch(self) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
-import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..config import FilePath
 from ..errors import UsageError
 from ..launch.config import SageMakerConfig
-from .terminal import DONE, NOT_DONE, Emit, plain, show_logs
+from .terminal import DONE, NOT_DONE, Emit, note, plain
 from .verb import Verb
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 class _Job(Verb):
     """
     region         AWS region, such as eu-west-1
-    launch_config  another file than ./launch.yaml
+    launch_config  the launch config (default: ./launch.yaml)
     """
 
     config_file = ""
@@ -87,7 +85,8 @@ class Submit(_Account):
     Examples: infinite-rl submit configs/train/gsm8k_grpo.yaml --dry_run. infinite-rl submit CONFIG
     --build --push --wait. infinite-rl submit CONFIG --local --gpus 0,1.
 
-    Exit code: 0 submitted, with --wait: completed, 1 not, 2 wrong usage; with --local, the run's.
+    Exit code: 0 submitted (with --wait: completed), 1 not, 2 wrong usage; with --local that of the
+    run.
     """
 
     positional = ("config",)
@@ -110,8 +109,6 @@ class Submit(_Account):
         from ..launch.config import FILE
         from ..launch.submit import SubmitRequest, dry_run, submit
 
-        show_logs()
-        logging.getLogger("infinite_rl.launch").setLevel(logging.INFO)
         request = SubmitRequest(
             self.config,
             self.sagemaker(),
@@ -250,8 +247,8 @@ class Stop(_Named):
 class List(_Job):
     """List the newest jobs.
 
-    limit       how many
-    containing  only jobs with this in their names
+    limit       number of jobs
+    containing  only jobs whose names contain this text
 
     Example: infinite-rl jobs list -n 5.
     """
@@ -300,12 +297,12 @@ def _wait(emit: Emit, aws: Aws, name: str) -> int:
     from ..launch.jobs import COMPLETED, wait
 
     def on_change(state: State) -> None:
-        print(f"{_now():%H:%M:%S} {_line(state)}", file=sys.stderr, flush=True)
+        note(f"{_now():%H:%M:%S} {_line(state)}")
 
     try:
         state = wait(aws, name, on_change)
     except KeyboardInterrupt:
-        print(f"the job {name} continues: infinite-rl jobs stop {name} ends it", file=sys.stderr)
+        note(f"the job {name} continues: infinite-rl jobs stop {name} ends it")
         raise
     emit(state, _line(state))
     return DONE if state.status == COMPLETED else NOT_DONE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..config import Number
-from .terminal import DONE, Emit, show_logs
+from .terminal import DONE, Emit
 from .verb import Verb
 
 
@@ -20,7 +20,7 @@ class Mcp(Verb):
     tools      tools: python, javascript, sql
     turn_s     seconds a call may take
     total_s    seconds all calls of a session may take
-    turns      calls of a session
+    turns      maximum calls of a session
     memory_mb  MiB of memory of a session
     timeout    seconds one run of a program may take when an answer is judged
 
@@ -41,7 +41,6 @@ class Mcp(Verb):
         from ..adapters.mcp_server import serve
         from ..sandbox.session import SessionLimits
 
-        show_logs()
         limits = SessionLimits(**self.pick("turn_s", "total_s", "turns", "memory_mb"))
         serve(self.source, self.tools, limits, self.timeout)
         return DONE

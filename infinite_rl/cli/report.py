@@ -9,14 +9,14 @@ from .verb import RowsIn, RowsOut
 class Report(RowsIn, RowsOut):
     """Make one HTML page about the rows: counts, acceptance by reason, plots of scores, lengths,
     difficulty and cost, the nearest prompts, and a browser of the rows with search, filters,
-    verdicts and certificates. Rows that were asked for by concept and level have a map of these,
-    the effective number of tasks and family trees. The page loads nothing, so it opens without a
-    network; press ? in it for its keys. The folder of a run adds what it rejected.
+    verdicts and certificates. For rows that were requested by concept and level, the page has a map
+    of both, the effective number of tasks and family trees. The page loads nothing, so it opens
+    without a network; press ? for its keys. The folder of a run adds the rejected rows.
 
     out        the page, such as report.html
     title      heading of the page (default: the name of SOURCE)
-    rows       rows in the browser; of more, a random sample
-    megabytes  size of the rows in the page, in millions of characters
+    rows       maximum rows in the browser; if there are more, a random sample
+    megabytes  maximum size of the rows in the page, in MB
 
     Example: infinite-rl report data -o report.html.
     """

@@ -1,14 +1,15 @@
 """`infinite-rl serve`: the rewards and the sandbox over HTTP."""
 
 from ..serve.config import ServeConfig
-from .terminal import DONE, Emit, show_logs, until_signal
+from .terminal import DONE, Emit, until_signal
 from .verb import Verb
 
 
 class Serve(ServeConfig, Verb):
     """Serve the rewards and the sandbox over HTTP: POST /score, /run_code (as SandboxFusion),
-    /openrlhf and /slime, GET /health and /metrics. Listens on loopback. The token of
-    $INFINITE_RL_SERVE_TOKEN is needed by every client; if it is not set, one is made and printed.
+    /openrlhf and /slime, GET /health and /metrics. The server listens on loopback. Every client
+    needs the token in $INFINITE_RL_SERVE_TOKEN; if the variable is not set, a token is generated
+    and printed.
 
     Examples: infinite-rl serve --port 8080. infinite-rl serve --host 0.0.0.0 --rewards math,coding.
 
@@ -17,8 +18,6 @@ class Serve(ServeConfig, Verb):
 
     def run(self, emit: Emit) -> int:
         from ..serve.server import serve
-
-        show_logs()
 
         def on_ready(url: str, token: str) -> None:
             lines = [f"serving on {url}"]

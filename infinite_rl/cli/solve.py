@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -13,7 +12,7 @@ from ..config import FilePath
 from ..errors import InfiniteRLError, Stopped, UsageError
 from ..providers import AUTO, DEFAULT_MODEL, PROVIDERS, resolve_provider
 from ..providers.openai_compatible import DEEPSEEK_KEY_VARIABLE, DEEPSEEK_URL
-from .terminal import DONE, INTERRUPTED, Emit, counting, show_logs, stop_on_signals
+from .terminal import DONE, INTERRUPTED, Emit, counting, note, stop_on_signals
 from .verb import AsksModel, RowsIn, RowsOut
 
 if TYPE_CHECKING:
@@ -24,11 +23,11 @@ _TEACHER = "deepseek-v4-pro"  # it thinks by default
 
 class ModelSolves(RowsIn, RowsOut, AsksModel):
     """
-    model_name  the model that solves (default: gemini's default)
-    seed        seed of the attempts: another one samples others
+    model_name  model that solves (default: gemini's default)
+    seed        seed of the attempts; another seed gives other samples
     calls       folder of the completions (default: OUT.calls)
     system      system prompt (default: the form of the answer)
-    threads     rows solved concurrently
+    threads     rows that are solved concurrently
     """
 
     role: ClassVar[str]
@@ -53,7 +52,6 @@ class ModelSolves(RowsIn, RowsOut, AsksModel):
         from ..dataset.solving import SolveConfig
         from .display import in_flight
 
-        show_logs()
         if not self.dry_run:
             self.refuse_existing(self.out, *outputs, read=[self.source])
         provider, model, base_url = self.chosen()
@@ -63,7 +61,7 @@ class ModelSolves(RowsIn, RowsOut, AsksModel):
         if not model and provider == "openai_compatible":
             raise UsageError("say which model to ask: --model_name")
         model = model or DEFAULT_MODEL
-        print(f"{self.role}: {model}, asked through {provider}", file=sys.stderr)
+        note(f"{self.role}: {model}, asked through {provider}")
         with stop_on_signals() as stop:
             same = self.pick(
                 *(each.name for each in fields(SolveConfig) if hasattr(self, each.name))
@@ -78,7 +76,7 @@ class ModelSolves(RowsIn, RowsOut, AsksModel):
                 with counting(self.counted, traffic) as count:
                     job(config, count)
             except Stopped:
-                print("stopped; completions are kept: run it again to resume", file=sys.stderr)
+                note("stopped; completions are kept: run it again to resume")
                 self._show_done(partial_file)
                 return INTERRUPTED
             except InfiniteRLError:
@@ -95,7 +93,7 @@ class ModelSolves(RowsIn, RowsOut, AsksModel):
 
         done = folder_of(self.out, self.calls) / partial_file
         if done.is_file() and done.stat().st_size and not self.dry_run:
-            print(f"{self.counted} so far are in {done}", file=sys.stderr)
+            note(f"{self.counted} so far are in {done}")
 
     def emit_with_cost(
         self, emit: Emit, result: Cost, more: dict[str, object], *lines: str
@@ -114,8 +112,8 @@ class ModelSolves(RowsIn, RowsOut, AsksModel):
 class Difficulty(ModelSolves):
     """Estimate the difficulty of each row: the pass rate of a model over several attempts, with a
     95 % interval (Wilson's). Columns: attempts, solved, pass_rate, pass_rate_low and
-    pass_rate_high. Completions are journalled in OUT.calls: run it again to resume; none is paid
-    for twice. Rows rated so far are in OUT.calls/rated.jsonl.
+    pass_rate_high. Completions are kept in OUT.calls: the same command resumes, and pays for no
+    call twice. Rows rated so far are in OUT.calls/rated.jsonl.
 
     attempts  completions sampled per row
     keep      write the attempts with their scores to this file
@@ -151,18 +149,19 @@ class Difficulty(ModelSolves):
 class Traces(ModelSolves):
     """Collect a reasoning model's solutions of each row for SFT. Columns: reasoning, response (the
     reasoning in <think>, then the answer), messages, and the score of the row's reward. Wrong and
-    truncated traces are left out. The reasoning loses what it says of its instructions and answers
-    that are stated twice. Completions are journalled in OUT.calls: run it again to resume; none is
-    paid for twice. Traces so far are in OUT.calls/traces.jsonl.
+    truncated traces are left out. Sentences of the reasoning about its instructions, and repeated
+    answers, are removed. Completions are kept in OUT.calls: the same command resumes, and pays for
+    no call twice. Traces so far are in OUT.calls/traces.jsonl.
 
-    DeepSeek is asked (DEEPSEEK_API_KEY), unless --provider names another; with --base_url another
+    The default teacher is DeepSeek (DEEPSEEK_API_KEY); --provider names another, --base_url a
     server of OpenAI's protocol (its key in OPENAI_API_KEY).
 
-    If the rows are attempts that exist already, the solutions.jsonl of a generation or the attempts
-    that `difficulty` keeps, their completions become the traces, and no model is asked.
+    If the rows are existing attempts (the solutions.jsonl of a generation, or the attempts that
+    `difficulty --keep` wrote), their completions become the traces, and no model is asked.
 
-    samples   traces sampled per row
-    keep_all  write wrong and truncated traces too; the column `dropped` says why
+    model_name  model that solves (default: deepseek-v4-pro; with --provider, its own)
+    samples     traces sampled per row
+    keep_all    write wrong and truncated traces too; the column `dropped` says why
 
     Examples: infinite-rl solve traces train.jsonl --samples 4 --max_cost 20 -o traces.jsonl.
     infinite-rl solve traces data/solutions.jsonl -o traces.jsonl.
@@ -205,9 +204,8 @@ class Traces(ModelSolves):
 
         if not are_attempts(self.source):
             return self.solve(TRACES, self.samples, job)
-        print(f"the rows of {self.source} are attempts: no model is asked", file=sys.stderr)
+        note(f"the rows of {self.source} are attempts: no model is asked")
         if not self.dry_run:
-            show_logs()
             self.refuse_existing(self.out, read=[self.source])
             options = self.pick("keep_all", "system", "timeout", "threads")
             with counting(self.counted) as count:

@@ -7,13 +7,13 @@ from .verb import Verb
 
 
 class Fetch(Verb):
-    """Download what URI names to the cache and print its path: s3://BUCKET/KEY,
-    s3://BUCKET/FOLDER (as `storage publish` wrote it), hf:NAME[:CONFIG]:SPLIT or
-    hf-model:NAME[@REVISION]. The same version is not downloaded twice. boto3's own settings apply
-    (AWS_PROFILE, AWS_ENDPOINT_URL, ...).
+    """Download a URI to the cache and print the path: s3://BUCKET/KEY, s3://BUCKET/FOLDER (as
+    `storage publish` wrote it), hf:NAME[:CONFIG]:SPLIT or hf-model:NAME[@REVISION]. The same
+    version is not downloaded twice. boto3's own settings apply (AWS_PROFILE, AWS_ENDPOINT_URL,
+    ...).
 
-    uri  what to download
-    out  a new file or folder that it is copied to (default: it stays in the cache)
+    uri  URI to download
+    out  new file or folder to copy the download to (default: leave it in the cache)
 
     Example: infinite-rl storage fetch s3://bucket/checkpoints/job/run_final -o model.
     """
@@ -41,8 +41,8 @@ class Publish(Verb):
     write a marker last: a folder without its marker is not read. Run it again after an interruption
     to resume.
 
-    folder  what to upload
-    uri     where it goes
+    folder  folder to upload
+    uri     target
 
     Example: infinite-rl storage publish models/qwen s3://bucket/models/qwen/.
     """

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from ..config import FilePath, one_of
 from ..errors import UsageError
 from .solve import ModelSolves
-from .terminal import DONE, Emit, counting, one_line, show_logs
+from .terminal import DONE, Emit, counting, note, one_line
 
 if TYPE_CHECKING:
     from ..dataset.solving import SolveConfig
@@ -23,22 +22,23 @@ _OF_CALLS = ("provider", "base_url", "calls", "max_cost", "price", "dry_run")
 class Strengthen(ModelSolves):
     """Add tests to coding rows until no killable mutant of their own program passes: programs in
     Python or JavaScript, with tests that call a function or give a standard input. The row's own
-    program states the expected values, in the sandbox. Old tests stay as they are, and new inputs
-    are like theirs. Rows that cannot be strengthened are written unchanged. The column
-    strengthening has the counts, or why a row is left alone, and wrong programs that the old tests
-    accept. Run it again after an interruption to resume.
+    program, run in the sandbox, gives the expected values. Old tests stay unchanged, and new inputs
+    resemble theirs. Rows that cannot be strengthened are written unchanged. The column
+    strengthening has the counts, or the reason why a row is unchanged, and wrong programs that the
+    old tests accept. After an interruption, the same command resumes.
 
     With --author a model is asked once per row, from its prompt alone, for a second solution, a
     generator of inputs and a validator. They run in the sandbox; an input counts if the second
-    solution agrees and the validator accepts it. Rows where the second solution has another value
-    are named. Completions are journalled in OUT.calls: none is paid for twice.
+    solution agrees and the validator accepts it. Rows on which the second solution returns another
+    value are listed. Completions are kept in OUT.calls; no call is paid for twice.
 
-    model_name  the model that writes these programs (default: none is asked)
+    model_name  model that writes these programs (default: no model is asked)
     benchmark  mbpp or humaneval: the file is as its authors publish it
-    reach      how far new inputs may lie from those of the tests: shown, near, far
-    max_tests  new tests per row, at most
+    reach      distance of new inputs from those of the tests: shown, near, far
+    max_tests  maximum new tests per row
     inputs     inputs that the search may try per row
-    report     a file for the wrong programs that the old tests accept, with the rejecting test
+    report     file for the wrong programs that the old tests accept, each with the test that now
+               rejects it
 
     Examples: infinite-rl strengthen rows.jsonl -o stronger.jsonl --report wrong.jsonl. infinite-rl
     strengthen sanitized-mbpp.json --benchmark mbpp -o mbpp.jsonl. infinite-rl strengthen rows.jsonl
@@ -71,7 +71,6 @@ class Strengthen(ModelSolves):
             return self.solve("", 1, job, self.report)
         if unused := [name for name in _OF_CALLS if getattr(self, name) != self.defaults()[name]]:
             raise UsageError(f"--{unused[0]} needs --author, the model that is asked")
-        show_logs()
         self.refuse_existing(self.out, self.report, read=[self.source])
         with counting(self.counted) as count:
             job(None, count)
@@ -102,9 +101,9 @@ class Strengthen(ModelSolves):
 
 def _warn(golds: list[str]) -> None:
     for each in golds[:_LISTED]:
-        print(one_line(each), file=sys.stderr)
+        note(one_line(each))
     if len(golds) > _LISTED:
-        print(f"and {len(golds) - _LISTED} more", file=sys.stderr)
+        note(f"and {len(golds) - _LISTED} more")
 
 
 def _reasons(left_alone: Mapping[str, int]) -> list[str]:

@@ -45,6 +45,11 @@ def one_line(text: str, most: int = 240) -> str:
     return bounded_line(plain(text), most)
 
 
+def note(text: str) -> None:
+    """Print what is no part of the result, on stderr."""
+    print(text, file=sys.stderr, flush=True)
+
+
 class Emit:
     """Prints the result of a verb: its lines, or with --json its values as an object in a line."""
 
@@ -122,15 +127,16 @@ class _Stderr:
         sys.stderr.flush()
 
 
-def show_logs(*, debug: bool = False, level: int = logging.INFO) -> None:
-    """Show this package's log lines on stderr from a level on, with `debug` all of them."""
+def show_logs(level: int) -> None:
+    """Show this package's log lines on stderr from a level on."""
     handler = logging.StreamHandler(_Stderr())
-    form = "%(asctime)s %(levelname)s %(name)s: %(message)s" if debug else "%(message)s"
+    is_long = level == logging.DEBUG
+    form = "%(asctime)s %(levelname)s %(name)s: %(message)s" if is_long else "%(message)s"
     handler.setFormatter(_Plain(form))
     # Ours only: the HTTP libraries' debug output is noise and shows whole requests.
     logger = logging.getLogger("infinite_rl")
     logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG if debug else level)
+    logger.setLevel(level)
 
 
 def hide_hugging_face_progress() -> None:
@@ -254,7 +260,7 @@ def stop_on_signals(
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        print(f"stopping: {what}; once more to quit at once", file=sys.stderr)
+        note(f"stopping: {what}; once more to quit at once")
 
     with _handling(*(signals or (signal.SIGINT, signal.SIGTERM)), handler=handle):
         yield stop

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -20,9 +19,9 @@ from .terminal import (
     Emit,
     aligned,
     hide_hugging_face_progress,
+    note,
     one_line,
     plain,
-    show_logs,
     stop_on_signals,
 )
 from .verb import Verb
@@ -66,7 +65,6 @@ class _Train(Verb, TrainingConfig):
         from ..training import train
         from ..training.runs.checkpoint import newest, step_of
 
-        show_logs()
         algorithm = type(self).__name__.lower()
         config = self.part(TrainingConfig)
         start = newest(self.resume) if self.resume else None
@@ -87,7 +85,7 @@ class _Train(Verb, TrainingConfig):
                     stop=stop,
                 )
         except Stopped as error:
-            print(plain(str(error)), file=sys.stderr)
+            note(plain(str(error)))
             return INTERRUPTED
         run = checkpoint.parent.parent
         values = {"algorithm": algorithm, "run": run, "checkpoint": checkpoint}
@@ -128,7 +126,7 @@ class Demo(Verb):
     are answered correctly before and after. Nothing is downloaded.
 
     out    folder of the model and the runs
-    quick  twenty seconds: an improvement, but not a good model
+    quick  take twenty seconds: an improvement, but not a good model
     seed   seed of everything random
 
     Example: infinite-rl train demo -o demo.
@@ -149,7 +147,6 @@ class Demo(Verb):
 
         from ..estimators import wilson
 
-        show_logs()
         recipe = replace(demo.QUICK if self.quick else demo.Recipe(), seed=self.seed)
         began = time.monotonic()
         with ExitStack() as shown:
@@ -187,24 +184,29 @@ class Demo(Verb):
 
 class TinyModel(Verb):
     """Make a tiny model that takes any prompt, and tiny rows of GSM8K, MATH, MBPP, HumanEval and
-    IFEval: each recipe in configs/ then runs offline on a CPU. It has learnt the form of an answer
-    from some of the rows, and finds a few; it tests a recipe, and is no model to use.
+    IFEval: each recipe in configs/ then runs offline on a CPU. The model has learnt the form of an
+    answer from some of the rows, and answers a few correctly. Use it only to test a recipe.
 
-    out    folder of the model; its rows are in rows/, the test items in benchmarks/
-    steps  steps of SFT on the rows; 0 leaves the weights random
-    seed   seed of everything random
+    out        folder of the model; its rows are in rows/, the test items in benchmarks/
+    overwrite  replace a model that is there
+    steps      steps of SFT on the rows; 0 leaves the weights random
+    seed       seed of everything random
 
     Example: infinite-rl train tiny-model -o artifacts/tiny.
     """
 
     out: FilePath = Path("artifacts/tiny")
+    overwrite: bool = False
     steps: int = ranged(150, 0, 10_000)
     seed: int = 42
 
     def run(self, emit: Emit) -> int:
         hide_hugging_face_progress()
         import_extra("torch", "a model needs", "train")
-        from ..training.runs.tiny import make_tiny
+        from ..training.runs.tiny import is_complete, make_tiny
+
+        if is_complete(self.out) and not self.overwrite:
+            raise UsageError(f"{self.out} is there already: --overwrite replaces it")
 
         counts = make_tiny(self.out, steps=self.steps, seed=self.seed)
         lines = [f"{count} rows: {plain(str(self.out / name))}" for name, count in counts.items()]
@@ -245,7 +247,6 @@ class Recipe(Verb, TrainingConfig):
         from ..evaluation.config import EvaluationConfig
         from ..evaluation.recipe import HEAD, MODEL, TABLE, run_recipe, tiny_configs
 
-        show_logs()
         hide_hugging_face_progress()
         out, config = Path(self.out), self.part(TrainingConfig)
         evaluation: Mapping[str, Any] = read_yaml(self.evaluation)
@@ -257,7 +258,7 @@ class Recipe(Verb, TrainingConfig):
 
                 stack.enter_context(one_thread())
                 if not is_complete(out / MODEL):
-                    print(f"tiny model: {plain(str(out / MODEL))}", file=sys.stderr)
+                    note(f"tiny model: {plain(str(out / MODEL))}")
                     make_tiny(out / MODEL, seed=self.seed)
                 values, evaluation = tiny_configs(config.values(), evaluation, out / MODEL)
                 config = TrainingConfig.of(values)
@@ -266,7 +267,7 @@ class Recipe(Verb, TrainingConfig):
                 EvaluationConfig.of({**evaluation, "model": config.model}),
                 out,
                 command=emit.argv,
-                on_phase=lambda line: print(plain(line), file=sys.stderr),
+                on_phase=lambda line: note(plain(line)),
                 on_step=_display(stack, config.max_steps, 0),
             )
         lines = aligned([HEAD, *(each.cells() for each in comparisons)])

@@ -17,14 +17,14 @@ _SHOWN = 20  # doubtful rows on a terminal; the file has all
 
 
 class Truth(ModelSolves):
-    """Estimate the share of right answers in a data set of any origin, with a 95 % interval.
-    A model solves a sample of the rows several times without their answers; the sample has the
-    kinds of rows (type, language, level or difficulty) in their proportions. A solver that is often
-    wrong does not make golds wrong: attempts that scatter are signs of a hard row, attempts that
-    meet in another answer are signs of a wrong gold, and the interval says how much they leave
-    open. No call is made for an answer that follows from an expression, an equation or a count in
-    the prompt. Doubtful rows are listed with the evidence. Completions are journalled in OUT.calls:
-    run it again to resume, or with a larger sample.
+    """Estimate the share of right answers in a data set of any origin, with a 95 % interval. A
+    model solves a sample of the rows several times without their answers; the sample has the
+    proportions of type, language, and level or difficulty. A solver that is often wrong does not
+    make golds wrong: attempts with many different answers indicate a hard row, attempts that agree
+    on another answer indicate a wrong gold, and the interval includes the remaining doubt. No call
+    is made for an answer that follows from an expression, an equation or a count in the prompt.
+    Doubtful rows are listed with the evidence. Completions are kept in OUT.calls: run the command
+    again to resume, or with a larger sample.
 
     sample    rows of the sample
     attempts  completions sampled per row

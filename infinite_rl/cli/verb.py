@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -25,6 +26,7 @@ _FLAG = re.compile(r"\A--(\w[\w-]*)(?==|\Z)", re.ASCII)
 _COLUMN_KEYS = ("prompt", "answer", "completion", "type")
 _NEGATIVE = re.compile(r"-\.?[0-9][-+0-9.eE,]*")
 _NO_DEFAULT = ("None", "", "False", "()", "{}")
+OWN_REWARDS = "NAME=FILE.py:CLASS"  # the form of --rewards
 _METAVARS = {int: "N", float: "X", Path: "PATH"}
 
 
@@ -33,15 +35,16 @@ class Verb(Config):
     """A command. Its docstring is its help: what it does, its keys, and paragraphs of examples.
 
     `positional` are the keys that are given without a flag, `repeated` those whose flag takes
-    several values; `aliases` has a second flag for a key, `hidden` the
-    keys that have no flag. `config_file` is how a file of the keys
-    is given: by the flag --config, as the positional argument CONFIG, or not at all ("").
+    several values; `aliases` has a second flag for a key, `metavars` the form of its values,
+    `hidden` the keys that have no flag. `config_file` is how a file of the keys is given: by the
+    flag --config, as the positional argument CONFIG, or not at all ("").
     """
 
     positional: ClassVar[Sequence[str]] = ()
     repeated: ClassVar[Sequence[str]] = ()
     config_file: ClassVar[str] = "--config"
     aliases: ClassVar[Mapping[str, str]] = {"out": "-o"}
+    metavars: ClassVar[Mapping[str, str]] = {}
     hidden: ClassVar[Sequence[str]] = ()
     json_form: ClassVar[str] = "one JSON object"
 
@@ -52,6 +55,18 @@ class Verb(Config):
     def load(cls: type[VerbT], flags: Mapping[str, Any], file: Path | None) -> VerbT:
         """Make the config of a file, if one is given, and of the flags, which override it."""
         return cls.read(file, flags) if file else cls.of(flags)
+
+    @classmethod
+    def called(cls, key: str) -> str:
+        """What errors call a key: its flag, or the argument in capitals; as it is in a CONFIG."""
+        if cls.config_file == "config" or key in cls.hidden or key not in cls.kinds():
+            return key
+        return key.upper() if key in cls.positional else cls.aliases.get(key, f"--{key}")
+
+    @property
+    def log_level(self) -> int:
+        """The level from which on the package's log lines are shown."""
+        return logging.INFO
 
     def column_hint(self, columns: Iterable[str]) -> str:
         """Name the options for columns of a `Sample` that rows lack: "; name it with --answer"."""
@@ -95,8 +110,10 @@ def fill(parser: argparse.ArgumentParser, verb: type[Verb]) -> None:
         text = "a YAML or JSON file with these keys, which flags override"
         nargs: dict[str, Any] = {} if verb.config_file.startswith("-") else {"nargs": "?"}
         parser.add_argument(verb.config_file, metavar="CONFIG", help=text, **nargs)
+        if nargs:
+            parser.add_argument("--config", metavar="CONFIG", help="the same file")
     _add_flags(parser, verb)
-    text = f"print {verb.json_form} instead, for machines"
+    text = f"print {verb.json_form} instead of text"
     parser.add_argument("--json", action="store_true", help=text)
     needed = [
         key for key in verb.kinds() if key not in verb.defaults() and key not in verb.positional
@@ -135,7 +152,8 @@ def _add_flags(parser: argparse.ArgumentParser, verb: type[Verb]) -> None:
         elif key in verb.repeated:
             parser.add_argument(*flags, metavar="X", nargs="+", action="extend", **options)
         else:
-            parser.add_argument(*flags, dest=key, metavar=_metavar(kind), **options)
+            form = verb.metavars.get(key) or _metavar(kind)
+            parser.add_argument(*flags, dest=key, metavar=form, **options)
 
 
 def _metavar(kind: Any) -> str:
@@ -157,7 +175,7 @@ def normalize_flags(argv: Sequence[str]) -> list[str]:
 
 
 class RowsIn(Verb):
-    """source  the rows: a file (.csv, .jsonl, also with .gz, .json, .parquet), or a folder"""
+    """source  the rows: a folder, or a file (.csv, .jsonl, .csv.gz, .jsonl.gz, .json, .parquet)"""
 
     positional = ("source",)
     source: str
@@ -186,7 +204,7 @@ class NamedColumns(RowsIn):
 
 class RowsOut(Verb):
     """
-    out        the rows that are written: .csv, .jsonl, also with .gz, .json or .parquet
+    out        file for the rows: .csv, .jsonl, .csv.gz, .jsonl.gz, .json or .parquet
     overwrite  replace the output files if they exist
     """
 
@@ -207,7 +225,7 @@ def refuse_existing(
         UsageError: a file exists and `overwrite` is off; two are the same; one would be read
             with the folder that it is in, or belongs to a run.
     """
-    from ..dataset.typed_copy import COPY
+    from ..dataset.parquet import COPY
     from ..manifest import MANIFEST
     from ..store import DATASET, FAILED, JOURNAL
 
@@ -233,17 +251,17 @@ def refuse_existing(
 class AsksModel(Verb):
     """
     provider           auto, gemini or openai_compatible
-    model_name         the model that is asked (default: gemini's default)
+    model_name         model to ask (default: gemini's default)
     base_url           URL of the provider's API, such as http://localhost:8000/v1
-    seed               seed of the run: another one samples others
+    seed               seed of the run; another seed gives other samples
     temperature        sampling temperature (default: the model's)
     max_output_tokens  tokens of a completion, not counting its reasoning
     thinking           off, minimal, low, medium, high, or a number of tokens (default: the model's)
-    rpm                requests per minute, at most
-    tpm                tokens per minute, at most
-    max_concurrency    concurrent requests, at most (default: threads)
+    rpm                maximum requests per minute
+    tpm                maximum tokens per minute
+    max_concurrency    maximum concurrent requests (default: threads)
     price              dollars per million tokens: input,output (default: from a table)
-    max_cost           dollars that all calls of the folder may cost
+    max_cost           maximum cost of all calls that the folder keeps, in dollars
     timeout            seconds one run of a program may take
     dry_run            print what it may cost; send no request, write no file
     """

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 from ..config import FilePath, Number, Strings
 from ..errors import UsageError, check_range
-from .terminal import DONE, NOT_DONE, Emit, counting, plain, show_logs
-from .verb import Verb
+from .terminal import DONE, NOT_DONE, Emit, counting, note, plain
+from .verb import OWN_REWARDS, Verb
+
+if TYPE_CHECKING:
+    from ..certificates import CertificateIndex
+    from ..verification.certificate import ReprovedRow
 
 
 class Verify(Verb):
-    """Verify each row of OUT_DIR/dataset.csv offline and report those that fail: against its
-    certificate, by the hash of its content, its reward, wrong answers that its verifier must
-    reject, and the instructions that its program takes. A row that another version of the reward or
-    of the sandbox judged fails, since it cannot be replayed bit for bit.
+    """Verify each row of OUT_DIR/dataset.csv offline, and report the rows that fail. Each row is
+    compared with its certificate: the hash of its content, the verdict of its reward, the wrong
+    answers that its verifier rejects, and the instructions that its program takes. A row that
+    another version of the reward or of the sandbox judged fails, because it cannot be replayed bit
+    for bit.
 
-    With --rescore: judge every answer in the journal of OUT_DIR with the current rewards, at no
-    cost, and write the rows that pass to a new folder, in which `generate` can continue. OUT_DIR is
-    not changed.
+    With --rescore: judge every answer in the journal of OUT_DIR with the current rewards, without
+    any call, and write the rows that pass to a new folder, in which `generate` can continue.
+    OUT_DIR stays unchanged.
 
     out_dir        the folder of a run, or its dataset.csv
     rewards        rewards of your own, by the `type` of their rows: NAME=FILE.py:CLASS or
                    NAME=package.module:CLASS, a subclass of RewardFunction
     timeout        seconds one run of a program may take (default: the run's own, else 5)
-    first_failure  run no case of a program after one that failed
-    time_factor    multiplies the time limits of rows (default: measured once a machine)
+    first_failure  stop at the first failed case of a program
+    time_factor    multiplies the time limits of rows (default: measured once per machine)
     sample         number of rows to replay; all rows are compared with their certificates
-    seed           of the sample: another one draws other rows
-    any_version    judge rows of other versions all the same, with a note
+    seed           seed of the sample
+    any_version    also judge rows of other versions, with a note
     rescore        rescore the journal into a new folder
     out            with --rescore: the new folder (default: OUT_DIR/rescored_1, rescored_2, ...)
     dry_run        with --rescore: count the rows that would be kept; write nothing
@@ -41,10 +46,11 @@ class Verify(Verb):
     Examples: infinite-rl verify data. infinite-rl verify data --sample 100. infinite-rl verify data
     --rescore --dry_run.
 
-    Exit code: 0 all rows pass, 1 some do not or there are none, 2 wrong usage.
+    Exit code: 0 all rows pass, 1 some rows fail or there are no rows, 2 wrong usage.
     """
 
     positional = ("out_dir",)
+    metavars = {"rewards": OWN_REWARDS}
 
     out_dir: FilePath
     rewards: Strings = ()
@@ -60,7 +66,6 @@ class Verify(Verb):
     min_agreement: Number | None = None
 
     def run(self, emit: Emit) -> int:
-        show_logs()
         if self.rescore:
             return self._rescore(emit)
         for key in ("out", "dry_run", "min_agreement"):
@@ -71,25 +76,20 @@ class Verify(Verb):
     def _verify(self, emit: Emit) -> int:
         from ..certificates import CertificateIndex
         from ..dataset import dataset_file
-        from ..files.logs import read_rows
-        from ..generation.plan import recorded_custom_tasks
-        from ..manifest import judging_timeout, read_manifest
-        from ..reward_functions import get_reward_functions, own_rewards
-        from ..store import DATASET_COLUMNS, DATASET_LATER
-        from ..tasks import TASKS
-        from ..verification.certificate import check_manifest, reprove
+        from ..files.atomic import refuse_while_written
+        from ..manifest import read_manifest
+        from ..verification.certificate import Faults, check_manifest
 
         path = dataset_file(self.out_dir)
-        folder = path.parent
-        timeout = judging_timeout(folder) if self.timeout is None else self.timeout
-        manifest = read_manifest(folder)
-        tasks = {**TASKS, **recorded_custom_tasks(manifest)}
-        index: CertificateIndex | None = CertificateIndex(folder)
+        refuse_while_written(path.parent)
+        manifest = read_manifest(path.parent)
+        index: CertificateIndex | None = CertificateIndex(path.parent)
         if not index and not manifest.get("certificates", {}).get("count"):
             index = None  # rows of an earlier version
-        whole = check_manifest(folder) if index is not None else None
-        faults, changes, failed = list[dict[str, object]](), Counter[str](), 0
-        number = replayed = 0
+        whole = Faults(note="the rows have no certificates")
+        if index is not None:
+            whole = check_manifest(path.parent)
+        faults, changes, counts = list[dict[str, object]](), Counter[str](), Counter[str]()
 
         def fault(text: str, row_id: str = "", number: int | None = None) -> None:
             faults.append({"row": number, "id": row_id, "fault": text})
@@ -97,41 +97,67 @@ class Verify(Verb):
             if not emit.json:  # else it is in the list of them
                 print(where + plain(text), flush=True)
 
-        for text in whole.faults if whole else ():
+        for text in whole.faults:
             fault(text)
         with counting("rows verified") as count:
-            rows = read_rows(path, DATASET_COLUMNS, DATASET_LATER)
-            options = self.pick("first_failure", "time_factor")
-            own = own_rewards(self.rewards, timeout)
-            rewards = get_reward_functions(timeout, own, options=options)
-            replay = self._chosen(path)
-            judged = reprove(
-                rows, rewards, tasks, index, replay=replay, any_version=self.any_version
-            )
-            for row in judged:
-                number, replayed = row.number, replayed + row.replayed
+            for row in self._reproved(path, manifest, index):
+                counts.update(rows=1, failed=bool(row.fault), replayed=row.replayed)
                 if row.fault:
-                    failed += 1
-                    fault(row.fault, row.sample.id, number)
+                    fault(row.fault, row.sample.id, row.number)
                 changes[row.changes] += bool(row.changes)
-                count(number)
-        if not number:
-            print(f"error: there is no row in {path}", file=sys.stderr)
+                count(row.number)
+        if not counts["rows"]:
+            note(f"error: there is no row in {path}")
             return NOT_DONE
         for row_id in index.surplus if index is not None else ():
             fault(f"certificate ({row_id}): it belongs to no row", row_id)
-        counts = {"rows": number, "proven": number - failed, "failed": failed}
-        counts |= {"replayed": replayed, "certificates": len(index or ())}
-        values = {**counts, "faults": faults, "made_under_another_judge": +changes, "file": path}
+        passed = "passed" if index is None else "proven"  # by a certificate
+        counts[passed] = counts["rows"] - counts["failed"]
+        values = {name: counts[name] for name in ("rows", passed, "failed", "replayed")}
         notes = [
             f"note: made under another judge, rows: {count} ({plain(change)})"
             for change, count in (+changes).items()
         ]
-        notes += [f"note: {whole.note}"] if whole and whole.note else []
-        notes += ["note: the rows have no certificates"] if index is None else []
-        summary = f"rows: {number}, proven: {number - failed}, failed: {failed}"
-        emit(values, *notes, f"{summary}, replayed: {replayed}" if self.sample else summary)
+        notes += [f"note: {whole.note}"] if whole.note else []
+        shown = [f"{name}: {value}" for name, value in values.items()]
+        emit(
+            {
+                **values,
+                "certificates": len(index or ()),
+                "faults": faults,
+                "made_under_another_judge": +changes,
+                "file": path,
+            },
+            *notes,
+            ", ".join(shown if self.sample else shown[:-1]),
+        )
         return NOT_DONE if faults else DONE
+
+    def _reproved(
+        self, path: Path, manifest: Mapping[str, Any], index: CertificateIndex | None
+    ) -> Iterator[ReprovedRow]:
+        """The rows of a file, each verified again."""
+        from ..files.logs import read_rows
+        from ..generation.plan import recorded_custom_tasks
+        from ..manifest import judging_timeout
+        from ..reward_functions import get_reward_functions, own_rewards
+        from ..store import DATASET_COLUMNS, DATASET_LATER
+        from ..tasks import TASKS
+        from ..verification.certificate import reprove
+
+        timeout = judging_timeout(path.parent) if self.timeout is None else self.timeout
+        own = own_rewards(self.rewards, timeout)
+        rewards = get_reward_functions(
+            timeout, own, options=self.pick("first_failure", "time_factor")
+        )
+        return reprove(
+            read_rows(path, DATASET_COLUMNS, DATASET_LATER),
+            rewards,
+            {**TASKS, **recorded_custom_tasks(manifest)},
+            index,
+            replay=self._chosen(path),
+            any_version=self.any_version,
+        )
 
     def _chosen(self, path: Path) -> Callable[[int], bool]:
         """Which rows are replayed, by their numbers."""

@@ -4,22 +4,22 @@ import webbrowser
 from typing import Any
 
 from ..config import FilePath, ranged
-from .terminal import DONE, Emit, show_logs, until_signal
+from .terminal import DONE, Emit, until_signal
 from .verb import Verb
 
 
 class View(Verb):
-    """Open a page of this machine over the rows of DATA: search, filters, order, pages, a link to
-    each row, notes, tags and a selection that is exported as a file. Any number of rows: they are
-    indexed on disk, in the temporary folder. The page follows a run that is writing. Notes and
-    tags are kept beside the data, in DATA.notes. Ctrl-C ends it. Needs the extra `serve`.
+    """Serve a local page over the rows of SOURCE: search, filters, order, pages, a link to each
+    row, notes, tags and a selection that is exported as a file. Any number of rows is indexed on
+    disk, in the temporary folder. Rows that a run adds appear on the page. Notes and tags are kept
+    beside the data, in SOURCE.notes. Ctrl-C ends the server. It needs the extra `serve`.
 
-    source    the rows: a file, or a folder; that of a run shows what it rejected, too
-    compare   rows of another data set: which are the same, changed, only here, only there
-    findings  a file of `audit rows -o`: its findings stand beside the rows
-    audit     make these findings now, in memory
+    source    the rows: a file, or a folder; the folder of a run also shows rejected rows
+    compare   another data set: show which rows are the same, changed, only here, only there
+    findings  file of `audit rows -o`: show its findings beside the rows
+    audit     compute these findings now, in memory
     port      port of the page (default: a free one)
-    open      open it in the browser
+    open      open the page in the browser
 
     Example: infinite-rl view data --open; infinite-rl view new.jsonl --compare old.jsonl.
 
@@ -38,7 +38,6 @@ class View(Verb):
     def run(self, emit: Emit) -> int:
         from ..view import Viewer, serve
 
-        show_logs()
         viewer = Viewer(self.source, self.compare, self.findings, audit=self.audit)
 
         def on_ready(url: str) -> None:

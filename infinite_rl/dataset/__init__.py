@@ -1,8 +1,7 @@
 """Rows: read, judged, curated and exported; each verb takes rows and gives rows.
 
     rows.py              read and write rows, in any kind of file
-    parquet.py           Parquet files
-    typed_copy.py        the Parquet copy of a run's rows
+    parquet.py           Parquet files, and the typed copy of a run's rows
     spill.py             lists of rows on disk
     unfinished.py        a file of rows that takes hours to make
 
@@ -28,7 +27,7 @@
     split.py             train, validation and test without leaks
     tokens.py            normalized tokens of a text
 
-Here also: a run's `dataset.csv` as a table, and its summary.
+Here also: rows as a table.
 """
 
 from __future__ import annotations
@@ -99,18 +98,3 @@ def dataset_file(out_dir: str | Path) -> Path:
                 "name the folder of a run, or judge the responses with `infinite-rl score`"
             )
     return path
-
-
-def summarise(frame: pd.DataFrame) -> pd.DataFrame:
-    """One line per type, language and model: its rows, mean quality and median lengths."""
-    sizes = frame.assign(
-        prompt_chars=frame["prompt"].str.len(), response_chars=frame["response"].str.len()
-    )
-    groups = sizes.groupby(["type", "language", "model"], sort=True)
-    summary: pd.DataFrame = groups.agg(
-        rows=("id", "size"),
-        quality=("quality_score", "mean"),
-        prompt_chars=("prompt_chars", "median"),
-        response_chars=("response_chars", "median"),
-    ).reset_index()
-    return summary

@@ -6,15 +6,15 @@ near-duplicates if `type` and `language` are the same and
 
 - the Jaccard similarity of their words and word bigrams reaches a threshold,
 - their answers are the same: of a worked solution, what is behind its `####`,
-- they have the same numbers, signs and telling words ("not", "least"), in the same order unless
+- they have the same numbers, signs and distinctive words ("not", "least"), in the same order unless
   whole clauses have moved, and the same literals, in double quotes or capitals,
-- if no answer vouches that they are the same task, all their clauses are the same but for
-  fillers ("the", "given") and idle clauses ("Think step by step"). A cow is no hen. An answer does
-  not vouch if it is missing or says as little as "yes" or "B", if it is an instruction's, which
-  says how to answer and not what, or if it is short and the prompt is short, too.
+- unless the answer identifies the task, all their clauses are the same except fillers ("the",
+  "given") and idle clauses ("Think step by step"): a cow is not a hen. An answer does not identify
+  the task if it is missing, says as little as "yes" or "B", belongs to an instruction (which says
+  how to answer, not what), or is short while the prompt is short.
 
-They are near-duplicates, too, if their worked responses, their answers and the numbers, signs and
-telling words of their prompts are the same, however the prompts are worded.
+They are also near-duplicates if their worked responses, their answers and the numbers, signs and
+distinctive words of their prompts are the same, however the prompts are worded.
 
 So tasks from one template with other numbers are different tasks; `numbers="ignore"` drops all of
 these conditions but the first, `loose` all but the numbers and signs. MinHash (Broder 1997; Indyk
@@ -38,7 +38,7 @@ import numpy.typing as npt
 
 from ..errors import UsageError, import_extra
 from ..parsing.word_tables import WordTables
-from .rows import Row, Source, number_of, read
+from .rows import Row, number_of
 from .spill import SpillFile
 from .tokens import BREAK, Hashes, clauses, flat_text, hash_of, hashes, literals, text_of, tokens
 
@@ -125,16 +125,6 @@ def duplicates(
     return sorted(removed, key=lambda duplicate: duplicate.row)
 
 
-def dedup(source: Source, columns: Sequence[str] = (), **options: Any) -> Iterator[Row]:
-    """The rows that are kept, in their order; `options` are those of `duplicates`.
-
-    The source is read twice. An iterator is copied into memory for that: pass a file if it is long.
-    """
-    if isinstance(source, Iterator):
-        source = list(source)
-    return without(read(source), duplicates(read(source), columns, **options))
-
-
 def without(rows: Iterable[Row], removed: Iterable[Duplicate]) -> Iterator[Row]:
     """The rows that `duplicates` does not list."""
     numbers = {duplicate.row for duplicate in removed}
@@ -174,6 +164,8 @@ def sketch(
     text = _LABEL.sub(" ", text_of(row, columns))
     parts = clauses(text)
     all_tokens = [token for token in parts if token != BREAK]
+    if not all_tokens:  # rows without a prompt repeat each other if all else is equal
+        all_tokens = [str(row.get("answer")), str(row.get("response"))]
     kind = f"{row.get('type') or ''}\0{row.get('language') or ''}"
     exact = hash_of("\0".join((kind, *all_tokens)))
     by_clause: list[list[str]] = [[]]

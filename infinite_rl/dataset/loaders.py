@@ -27,7 +27,7 @@ from ..errors import StoreError, UnknownName, UsageError, look_up
 from ..layout import tagged
 from ..reward_functions import reasoning_gym
 from ..reward_functions.math.bounds import Unparsed
-from ..reward_functions.math.extract import last_box
+from ..reward_functions.math.boxes import last_box
 from ..storage import fetch
 from .checksums import PinManifest, check, check_file, pinned, write_pinned
 from .rows import Row, read_some, sample_of

@@ -73,11 +73,11 @@ class Source:
 
 
 class Coverage(NamedTuple):
-    """How many of a source's rows are in a mixture; `taken` counts repeats, `distinct` does not."""
+    """How many rows of a source are in a mixture; `sampled` counts repeats, `distinct` does not."""
 
     name: str
     rows: int
-    taken: int
+    sampled: int
     distinct: int
 
 
@@ -201,7 +201,7 @@ class _Pool:
         for source, name in zip(sources, self.names, strict=True):
             begin, seen = len(self.rows), Counter[str]()
             for number, row in enumerate(rows.read(source.rows), 1):
-                unique = _unused(_own_id(row), seen)
+                unique = rows.unused_name(_own_id(row), seen)
                 if by:
                     self.levels.append(rows.number_of(row, by, f"row {number} of {name}"))
                 index = self.rows.add(row)
@@ -265,8 +265,8 @@ class _Pool:
         counts = Counter(numbers)
         coverage = []
         for name, span in zip(self.names, self.ranges, strict=True):
-            taken = [counts[number] for number in span]
-            coverage.append(Coverage(name, len(span), sum(taken), sum(map(bool, taken))))
+            sampled = [counts[number] for number in span]
+            coverage.append(Coverage(name, len(span), sum(sampled), sum(map(bool, sampled))))
         ids = [self.ids[number] for number in numbers]
         return Mixture(ids, coverage, ordered, self.rows, numbers)
 
@@ -278,17 +278,7 @@ def _names(sources: Sequence[Source]) -> list[str]:
         file = Path(source.rows).name if isinstance(source.rows, str | Path) else ""
         names.append(source.name or file[: len(file) - len(rows.ending_of(file))] or "rows")
     used = Counter[str]()
-    return [_unused(name, used) for name in names]
-
-
-def _unused(name: str, used: Counter[str]) -> str:
-    """The name, or the first unused one of name#2, name#3, ..."""
-    unused = name
-    while unused in used:
-        used[name] += 1
-        unused = f"{name}#{used[name]}"
-    used[unused] += 1
-    return unused
+    return [rows.unused_name(name, used) for name in names]
 
 
 def _own_id(row: Mapping[str, Any]) -> str:
@@ -348,8 +338,8 @@ def arrange(
 ) -> Ordered:
     """The rows that `ids` name, in that order, once for each time they are named.
 
-    `known` is the index of a row by its id; None for an id that several rows have. `of` is the name
-    of the source, for error messages, if the order is that of one source.
+    `indices` is the index of a row by its id; None for an id that several rows have. `of` is the
+    name of the source, for error messages, if the order is that of one source.
 
     Raises:
         UsageError: an id that several rows have, or that none has, unless `allow_unknown`.

@@ -4,9 +4,20 @@ Parquet holds UTF-8, which has no half of a surrogate pair; JSON has, so a model
 half, U+D800 to U+DFFF, is written as U+10F8FF and the character 0x800 above it (U+E000 to U+E7FF,
 of the private use area), and U+10F8FF itself is written twice. `read` undoes that in files with
 the metadata `infinite_rl.escape`; other readers see two private characters in its place.
+
+`dataset.parquet` is the copy of a run's rows with typed columns, beside the log `dataset.csv`. The
+log has only texts, whose types other readers guess: pandas takes "NA", "null" and "" for missing
+values. In the copy a text is a text, "" too; a number is a number, and null where the log has "".
+A column of numbers stays a column of texts if one of its fields is no number that is written back
+as the same text, so the log can be made of the copy. The copy is made when a run ends. It records
+the size of the log that it was made of, with which `is_current` compares the log: after a kill the
+copy lacks the newest rows until the next run ends.
 """
 
+from __future__ import annotations
+
 import json
+import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
@@ -15,6 +26,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError, UsageError, import_extra
+from ..files.atomic import atomic_file
+from ..files.logs import read_rows_from
+from ..store import DATASET, DATASET_COLUMNS, DATASET_LATER
 from .spill import SpillList
 
 if TYPE_CHECKING:
@@ -44,7 +58,7 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
         raise StoreError(f"{path} is damaged: {error}") from None
 
 
-def read_columns(path: Path) -> "dict[str, npt.NDArray[np.object_]]":
+def read_columns(path: Path) -> dict[str, npt.NDArray[np.object_]]:
     """The columns of a file as arrays of objects, many times faster than row by row.
 
     Raises StoreError if it is damaged.
@@ -136,7 +150,7 @@ def _escapes(schema: Any) -> bool:
     return METADATA.items() <= (schema.metadata or {}).items()
 
 
-def _objects(values: Sequence[Any]) -> "npt.NDArray[np.object_]":
+def _objects(values: Sequence[Any]) -> npt.NDArray[np.object_]:
     import numpy as np
 
     array = np.empty(len(values), dtype=object)
@@ -183,3 +197,111 @@ def _misfit(files: Iterable[SpillList], column: str, faults: tuple[type[Exceptio
             except faults as error:
                 return f"row {number} holds {repr(row[column])[:80]} in {column!r} ({error})"
     return ""
+
+
+# --- the copy of a run's rows ---------------------------------------------------------------------
+
+COPY = "dataset.parquet"
+_COPY_BATCH = 10_000  # rows
+_SIZE = b"infinite_rl.csv_bytes"
+_REAL = (
+    *("quality_score", "format_score", "correctness_score", "aux_score", "cost"),
+    *("verifier_recall", "agreement", "solve_rate", "pass_rate", "pass_rate_low", "pass_rate_high"),
+)
+_WHOLE = ("seed", "mutants", "repairs", "inputs_compared", "fuel", "attempts", "solved")
+_INT64 = 2**63
+
+logger = logging.getLogger(__name__)
+
+
+class _NoNumber(Exception):
+    """A field is no number that is written back as the same text."""
+
+
+def keep_copy(folder: Path) -> Path | None:
+    """Update the copy of a run's folder if the log has other rows. Returns its path.
+
+    None if there is no row, or pyarrow is not installed: the log is whole without the copy.
+
+    Raises StoreError if the log is damaged, or the copy cannot be written.
+    """
+    path = folder / COPY
+    if not (folder / DATASET).is_file() or is_current(folder):
+        return path if path.is_file() else None
+    try:
+        libraries()
+    except UsageError as error:
+        logger.debug("no %s: %s", COPY, error)
+        return None
+    numbers: dict[str, Callable[[str], Any]] = {
+        **dict.fromkeys(_REAL, _real),
+        **dict.fromkeys(_WHOLE, _whole),
+    }
+    while True:
+        try:
+            return path if _write_copy(folder / DATASET, path, numbers) else None
+        except _NoNumber as error:  # from the beginning, with this column as text
+            del numbers[str(error)]
+
+
+def is_current(folder: Path) -> bool:
+    """Whether the copy in a run's folder has all rows of the log."""
+    try:
+        _, pyarrow_parquet = libraries()
+        with pyarrow_parquet.ParquetFile(folder / COPY) as file:
+            recorded = (file.metadata.metadata or {}).get(_SIZE)
+        return bool(recorded == str((folder / DATASET).stat().st_size).encode())
+    except (OSError, ValueError, UsageError):  # missing, damaged; no pyarrow
+        return False
+
+
+def _write_copy(log: Path, path: Path, numbers: Mapping[str, Callable[[str], Any]]) -> int:
+    """Write the copy and return its number of rows; of an empty log there is no copy."""
+    pyarrow, pyarrow_parquet = libraries()
+    kinds = {name: pyarrow.float64() for name in _REAL} | dict.fromkeys(_WHOLE, pyarrow.int64())
+    schema = pyarrow.schema(
+        [(name, kinds[name] if name in numbers else pyarrow.string()) for name in DATASET_COLUMNS],
+        METADATA,
+    )
+    rows = read_rows_from(log, DATASET_COLUMNS, DATASET_LATER, 0)
+    count = end = 0
+    with atomic_file(path) as draft:
+        try:
+            with pyarrow_parquet.ParquetWriter(draft, schema) as writer:
+                while batch := list(islice(rows, _COPY_BATCH)):
+                    count, end = count + len(batch), batch[-1][1]
+                    columns = list(_typed_columns([row for row, _ in batch], numbers))
+                    writer.write_table(pyarrow.Table.from_pydict(dict(columns), schema))
+                writer.add_key_value_metadata({_SIZE: str(end).encode()})
+        except (OSError, pyarrow.ArrowException) as error:
+            raise StoreError(f"cannot write {path}: {error}") from None
+    if not count:
+        path.unlink()
+    return count
+
+
+def _typed_columns(
+    rows: list[dict[str, str]], numbers: Mapping[str, Callable[[str], Any]]
+) -> Iterator[tuple[str, list[Any]]]:
+    for name in DATASET_COLUMNS:
+        if convert := numbers.get(name):
+            try:
+                yield name, [convert(row[name]) if row[name] else None for row in rows]
+            except ValueError:
+                raise _NoNumber(name) from None
+        else:
+            yield name, [escaped(row[name]) for row in rows]
+
+
+def _real(text: str) -> float:
+    number = float(text)
+    if repr(number) != text:
+        raise ValueError(text)
+    return number
+
+
+def _whole(text: str) -> int:
+    number = int(text)
+    if str(number) != text or not -_INT64 <= number < _INT64:
+        raise ValueError(text)
+    return number

@@ -30,9 +30,9 @@ from ..errors import UsageError, look_up, reason_of
 from ..layout import ANSWER_TAG, fenced, tagged
 from ..parsing.markup import tag_matches
 from ..reward_functions.coding import read_submission
+from ..solver_prompts import default_system_prompt, is_value
 from ..store import sample_of
 from ..types import Sample
-from ..verification.self_consistency import default_system_prompt, is_value
 
 Messages: TypeAlias = "list[dict[str, str]]"
 
@@ -46,7 +46,7 @@ class RenderedPrompt:
     """The text that a model gets, and its stop strings.
 
     `text` contains all special tokens, a first one such as <s> among them: tokenize it with
-    `add_special_tokens=False`. `begun` is the start of the response that `text` ends with.
+    `add_special_tokens=False`. `opened_thinking` is the start of the response that ends `text`.
     """
 
     text: str
@@ -54,15 +54,15 @@ class RenderedPrompt:
     opened_thinking: str = ""
 
     def response(self, completion: str) -> str:
-        """The text to judge: `begun` and the completion up to the first stop string, if any."""
+        """The text to judge: `opened_thinking` and the completion up to the first stop string."""
         ends = [end for end in map(completion.find, self.stop) if end >= 0]
         return self.opened_thinking + completion[: min(ends, default=None)]
 
     def rest(self, response: str) -> str:
         """The part of a response to train on: without what `text` has begun of it.
 
-        If `begun` opens thinking, and the response has none, thinking is closed at once: an answer
-        within it would be no answer.
+        If `text` has opened thinking, and the response has none, thinking is closed at once: an
+        answer within it would be no answer.
         """
         thinks = response.startswith(_THINK) or _THOUGHT in response
         if self.opened_thinking.startswith(_THINK) and not thinks:
@@ -99,7 +99,7 @@ class PromptTemplate(NamedTuple):
     `frame` joins the messages; None uses the tokenizer's template.
     `shown` puts the response of a few-shot example into the form that the template asks for, and
     `instruction` is the system message. `language` is that of the only programs the template asks
-    for, `begun` the end of every text.
+    for, `opened_thinking` the end of every text.
     """
 
     name: str

@@ -16,6 +16,7 @@ import logging
 import math
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -30,8 +31,8 @@ from ..files.logs import csv_line, is_header, read_rows
 from ..manifest import MANIFEST
 from ..store import BATCH, DATASET, FAILED, JOURNAL, RUN_FILES, SOLUTIONS, sample_of
 from . import parquet
+from .parquet import COPY
 from .spill import SpillList, to_line
-from .typed_copy import COPY
 
 __all__ = ["Row", "Source", "id_of", "kind_of", "read", "read_some", "sample_of", "write"]
 
@@ -130,6 +131,16 @@ def id_of(row: Mapping[str, Any]) -> str:
     """The row's `id`, or else the hash of its content."""
     own_id = row.get("id")
     return sample_of(row).id if own_id in (None, "") else str(own_id)
+
+
+def unused_name(name: str, used: Counter[str]) -> str:
+    """The name, or the first unused one of name#2, name#3, ...; it is used from now on."""
+    unused = name
+    while unused in used:
+        used[name] += 1
+        unused = f"{name}#{used[name]}"
+    used[unused] += 1
+    return unused
 
 
 def as_number(value: Any) -> float | None:
@@ -278,6 +289,9 @@ def _read_jsonl(path: Path) -> Iterator[Row]:
                 if line.strip():
                     yield _object(json.loads(line))
                 number += 1
+        except json.JSONDecodeError as error:  # it counts lines within this one
+            what = f"{error.msg} (character {error.pos + 1})"
+            raise StoreError(f"{path} is damaged at line {number}: {what}") from None
         except (OSError, EOFError, ValueError, RecursionError) as error:
             raise StoreError(f"{path} is damaged at line {number}: {error}") from None
 

@@ -5,6 +5,8 @@ some hundreds are in memory at a time.
 """
 
 import math
+import re
+import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,14 +17,14 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, TypeAlias
 
-from ..errors import InfiniteRLError, NoColumn, StoreError, UsageError, look_up
+from ..errors import InfiniteRLError, NoColumn, StoreError, UsageError, look_up, reason_of
 from ..reward_functions import REWARDS, get_reward_functions, new_reward
 from ..reward_functions.reward_function import RewardFunction, unscored
 from ..store import FAILED_COLUMNS, FAILED_LATER, answer_of
 from ..types import RewardFunctionScore, Sample
 from ..workers.pool import Lost, beside_results, default_count, in_threads, in_workers
 from ..workers.ray_cluster import connected
-from ..workers.worker import raised
+from ..workers.worker import raised, sent
 from . import rows
 from .ground_truth import packed_in
 from .rows import Row
@@ -43,6 +45,11 @@ _BOUND = 30  # timeouts: a program's cases may take twenty, and its reference fi
 _RAY_CHUNK = 64  # completions per Ray task
 _RAY_TASKS = 4  # in flight per core
 _LISTED = 10  # unscored rows in a summary
+_MOST_REASONS = 1000  # that are counted
+# What of a reason is of one row alone: how many tests passed, and which failed.
+_OF_ONE_ROW = re.compile(
+    r"\A\d+ of \d+ (?:tests|cases) passed; (?:test \d+ failed: |case \d+ with input [^\n]*?: )?"
+)
 
 Job: TypeAlias = dict[str, Any]  # JSON values: one completion with what judges it
 Spread: TypeAlias = Callable[[Iterator[Job]], Iterator[Row]]  # jobs to score columns, in order
@@ -85,9 +92,13 @@ class Judging:
 
 @dataclass
 class Summary:
-    """The number of scored rows by reward and status, and the first unscored ones."""
+    """The number of scored rows by reward and status, and the first unscored ones.
+
+    `reasons` counts the failed ones by reward and reason (see `reason_of_failure`).
+    """
 
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     unscored: list[str] = field(default_factory=list)
     rows: int = 0
     there_before: int = 0
@@ -96,6 +107,10 @@ class Summary:
         """Count a scored row."""
         self.rows += 1
         self.counts[str(row["reward"]), str(row["status"])] += 1
+        if row["status"] == "failed":
+            reason = str(row["reward"]), reason_of_failure(str(row["error_msg"] or ""))
+            if reason in self.reasons or len(self.reasons) < _MOST_REASONS:
+                self.reasons[reason] += 1
         if row["status"] == "unscored" and len(self.unscored) < _LISTED:
             name = f" ({row['id']})" if row.get("id") else ""
             self.unscored.append(f"row {self.rows}{name}: {row['error_msg']}")
@@ -104,6 +119,20 @@ class Summary:
     def without_verdict(self) -> int:
         """The number of unscored rows."""
         return sum(count for (_, status), count in self.counts.items() if status == "unscored")
+
+
+def reason_of_failure(message: str) -> str:
+    """The error message of a score without what is of one row alone: numbers, texts, lines.
+
+    >>> reason_of_failure("0 of 1 tests passed; test 1 failed: AssertionError: assert f(2) == 4")
+    'AssertionError'
+    """
+    first, *others = _OF_ONE_ROW.sub("", message, count=1).splitlines() or [""]
+    if others:  # of a traceback the exception
+        first = f"{first.partition(': ')[0]}: {others[-1]}"
+    shared = re.split(r"['\"`]|(?<=AssertionError)", first, maxsplit=1)[0]
+    shared = re.sub(r"\d+(?:\.\d+)?", "N", shared)
+    return shared.strip().removesuffix(" in:").rstrip(" :;,(") or "no reason given"
 
 
 def score_rows(
@@ -147,7 +176,7 @@ def score_rows(
 
     def scores(every: Iterator[Mapping[str, Any]]) -> Iterable[Row]:
         if rewards is not None:
-            return in_threads(partial(judged, rewards=rewards), jobs(every), default_count())
+            return in_threads(partial(judged_by_own, rewards=rewards), jobs(every), default_count())
         return (spread or partial(_on_cores, judging))(jobs(every))
 
     for row, columns in beside_results(source, scores):
@@ -258,7 +287,7 @@ def job_of(
     if missing := [column for column in required if column not in row]:
         raise NoColumn(missing, row, f"row {number}")
     name = judging.type or row["type"]
-    look_up("reward", name, rewards)
+    look_up("reward", name, rewards, f"row {number}: ")
     completion, answer = row[judging.completion], answer_of(row[judging.answer])
     parts = {"type": name, "prompt": row.get(judging.prompt), "answer": answer}
     parts["language"] = judging.language or row.get("language")
@@ -270,7 +299,13 @@ def job_of(
         fault = f"there is nothing in {judging.completion!r}"
     elif not isinstance(completion, str):
         fault = f"{judging.completion!r} holds {type(completion).__name__}, not text"
-    return {"sample": sample, "completion": completion, "how": judging.how, "fault": fault}
+    return {
+        "row": number,
+        "sample": sample,
+        "completion": completion,
+        "how": judging.how,
+        "fault": fault,
+    }
 
 
 def judge_job(job: Job) -> Row:
@@ -295,6 +330,19 @@ def judged(job: Job, rewards: Mapping[str, RewardFunction]) -> Row:
     if not job["fault"]:
         score = reward.score(Sample(**job["sample"], response=""), job["completion"])
     return score_columns(score, name, reward.version)
+
+
+def judged_by_own(job: Job, rewards: Mapping[str, RewardFunction]) -> Row:
+    """As `judged`, where rewards of one's own may raise anything. Raises UsageError for that."""
+    try:
+        return judged(job, rewards)
+    except InfiniteRLError:
+        raise
+    except (Exception, SystemExit) as error:  # of code that is not ours
+        name, last = job["sample"]["type"], traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(last.filename).name}, line {last.lineno}"
+        message = f"{type(error).__name__}: {reason_of(error)} ({where})"
+        raise UsageError(f"row {job['row']}: the reward {name!r} raised {message}") from error
 
 
 def score_columns(score: RewardFunctionScore, reward: str, version: str) -> Row:
@@ -347,17 +395,17 @@ def _by_tasks(ray: Any, most: int, jobs: Iterator[Job]) -> Iterator[Row]:
         yield from _results(ray, *in_flight.popleft())
 
 
-def _judge_jobs(jobs: list[Job]) -> list[Row] | tuple[str, str]:
+def _judge_jobs(jobs: list[Job]) -> list[Row] | tuple[str, str, Row]:
     """Return the score columns of jobs, or the error that prevents all of them."""
     try:
         return [judge_job(job) for job in jobs]
     except InfiniteRLError as error:  # not all of them can be pickled
-        return type(error).__name__, str(error)
+        return sent(error)
 
 
 def _results(ray: Any, jobs: list[Job], call: Any) -> list[Row]:
     try:
-        results: list[Row] | tuple[str, str] = ray.get(call)
+        results: list[Row] | tuple[str, str, Row] = ray.get(call)
     except ray.exceptions.RayError as error:  # its worker died twice
         fault = f"a worker died: {str(error)[-500:]}"
         return [judge_job({**job, "fault": fault}) for job in jobs]

@@ -30,9 +30,9 @@ from ..providers.models import Price, parse_thinking, thinking_request, warnings
 from ..providers.rate_limit import LimitedProvider, Limits
 from ..reward_functions import get_reward_functions
 from ..reward_functions.reward_function import RewardFunction
+from ..solver_prompts import default_system_prompt
 from ..store import JOURNAL
 from ..types import Completion, RewardFunctionScore, Sample, Slot
-from ..verification.self_consistency import default_system_prompt
 from ..workers.pool import in_order
 from . import rows
 from .unfinished import collected

@@ -21,7 +21,8 @@ from ..reward_functions.coding import CodingRewardFunction
 from ..types import Sample
 from ..verification.aids import Aids, aids_request
 from ..verification.distances import REACHES
-from ..verification.strengthen import SearchLimits, Strengthened, strengthen
+from ..verification.search import SearchLimits
+from ..verification.strengthen import Strengthened, strengthen
 from ..workers.pool import Lost, beside_results, default_count, in_workers
 from . import rows
 from .loaders import load
@@ -267,11 +268,11 @@ def strengthen_job(job: tuple[list[str], dict[str, Any], str]) -> Row:
     settings = Settings(**values)
     if sample.type not in _TYPES:
         return _columns(Strengthened(sample.answer, "no coding row"))
-    search = SearchLimits(
+    limits = SearchLimits(
         inputs=settings.inputs, max_tests=settings.max_tests, reach=settings.reach
     )
     reward = _reward(sample.type, settings.timeout)
-    return _columns(strengthen(sample, reward, search, Aids.of(reply, language or "python")))
+    return _columns(strengthen(sample, reward, limits, Aids.of(reply, language or "python")))
 
 
 @lru_cache(maxsize=8)

@@ -17,8 +17,8 @@ from typing import Literal
 
 from ..errors import UsageError, look_up
 from ..reward_functions import get_reward_functions
+from ..solver_prompts import default_system_prompt, is_value
 from ..types import Completion, RewardFunctionScore
-from ..verification.self_consistency import default_system_prompt, is_value
 from ..workers.pool import in_order
 from . import rows
 from .rows import Row

@@ -1,7 +1,8 @@
 """The share of right golds in a data set: a stratified sample of its rows, solved without answers.
 
 A row is solved several times from its prompt alone. That a solver disagrees does not make a gold
-wrong: `verification.truth_rate` weighs how often attempts match, meet in another answer or scatter.
+wrong: `verification.truth_rate` weighs how often attempts match, agree on another answer or
+scatter.
 """
 
 from __future__ import annotations

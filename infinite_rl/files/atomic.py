@@ -151,6 +151,17 @@ def locked(out_dir: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_UN)
 
 
+def refuse_while_written(out_dir: Path) -> None:
+    """Raise StoreError if a run is writing to a folder; nothing is created there."""
+    with suppress(FileNotFoundError), (out_dir / ".lock").open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            raise StoreError(
+                f"a run is writing to the folder {out_dir}: wait for its end"
+            ) from None
+
+
 def cache_folder() -> Path:
     """`$INFINITE_RL_CACHE`, else the user's cache folder; created, private to the user.
 

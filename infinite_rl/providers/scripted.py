@@ -53,12 +53,17 @@ class ScriptedProvider:
 
         Raises:
             ProviderRefused: every reply of the list has been used.
+            UsageError: the reply is no text, `Completion` or exception.
             Exception: the reply, if it is one.
         """
         call = Call(system, prompt, seed)
         reply = self._next(call)
         if isinstance(reply, Exception):
             raise reply
+        if not isinstance(reply, str | Completion):
+            what = "the function must return" if self._function else "each reply must be"
+            advice = f"a text (infinite_rl.layout.render makes one), not {type(reply).__name__}"
+            raise UsageError(f"ScriptedProvider: {what} {advice}")
         return Completion(reply, self._model) if isinstance(reply, str) else reply
 
     def _next(self, call: Call) -> Reply:

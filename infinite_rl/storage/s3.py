@@ -27,7 +27,8 @@ _PART = 16 << 20  # bytes of an object that one request downloads
 _CONCURRENCY = 8
 _ATTEMPTS = 5  # to read the marker
 _POLL_S = 0.1  # between two looks at whether a transfer is to stop
-_PERMISSIONS = {"HeadObject": "GetObject", "ListObjectsV2": "ListBucket"} | dict.fromkeys(
+# Operations whose permission has another name.
+PERMISSIONS = {"HeadObject": "GetObject", "ListObjectsV2": "ListBucket"} | dict.fromkeys(
     ("CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload"), "PutObject"
 )
 _LIBRARIES = ("boto3", "botocore", "s3transfer", "urllib3")
@@ -350,7 +351,7 @@ def _refusal(uri: str, verb: str, error: Any) -> Exception:
     elif status == 404:
         problem = "there is no such object (404)"
     elif code in ("AccessDenied", "403", "AllAccessDisabled"):
-        problem = f"s3:{_PERMISSIONS.get(operation, operation)} is denied"
+        problem = f"s3:{PERMISSIONS.get(operation, operation)} is denied"
         if operation in ("HeadObject", "GetObject"):  # S3 hides a missing object in the same way
             problem += ", or there is no such object"
     elif status in (301, 400, 401, 403):

@@ -30,6 +30,7 @@ from infinite_rl.certificates import signed
 from infinite_rl.cli import terminal
 from infinite_rl.cli.verb import Verb, normalize_flags
 from infinite_rl.dataset import load_dataset
+from infinite_rl.files.atomic import locked
 from infinite_rl.layout import render, tagged
 from infinite_rl.procedural import ProceduralProvider
 from infinite_rl.providers import DEFAULT_MODEL, KEY_VARIABLES
@@ -286,6 +287,9 @@ def test_rows_that_no_run_has_written_are_not_verified_but_scored(
 def test_a_data_set_is_proven_again_and_rows_that_fail_are_named(here: Here, rows: Path) -> None:
     whole = here("verify", rows)
     assert (whole.returncode, whole.stdout) == (0, "rows: 4, proven: 4, failed: 0\n")
+    with locked(rows):
+        busy = here("verify", rows)
+        assert (busy.returncode, "a run is writing to the folder" in busy.stderr) == (1, True)
     data = (rows / "dataset.csv").read_text("utf-8")
     build = runtimes.recorded_hash(runtimes.runtime_named("python"))
     (rows / "dataset.csv").write_text(data.replace(build, "feed"), "utf-8")
@@ -469,9 +473,10 @@ def test_a_config_file_has_the_flags_keys_and_flags_override_it(here: Here, tmp_
         "num_samples: 5\ntask_dist: {math: 1}\nlanguages: [python]\n"
         f"provider: procedural\nout_dir: {tmp_path / 'out'}\ndry_run: true\n"
     )
-    done = here("generate", config, "--num_samples", "3")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("math: 0 of 3 rows are there\n")
+    for file in ([config], ["--config", config]):
+        done = here("generate", *file, "--num_samples", "3")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("math: 0 of 3 rows are there\n")
     for recipe in (ROOT / "configs" / "generate").glob("*.yaml"):
         line = re.search(r"^# run: +infinite-rl (.+)$", recipe.read_text("utf-8"), re.M)
         assert line and read(line[1]).config().values()["seed"] == 42

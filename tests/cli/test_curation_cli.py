@@ -55,6 +55,13 @@ def test_dedup(here: Here) -> None:
     assert done.returncode == 0 and ids("rows.jsonl") == ["r1", "r2", "r3", "r4", "r5"]
 
 
+def test_the_report_of_dedup_names_rows_without_an_id_by_number(here: Here) -> None:
+    write(({"ident": n, "prompt": "What is 3+4?"} for n in range(2)), Path("own.jsonl"))
+    assert here("data dedup own.jsonl -o out.csv --report report.jsonl").returncode == 0
+    (row,) = read("report.jsonl")
+    assert (row["id"], row["of_id"]) == ("row 2", "row 1")
+
+
 def test_dedup_tells_golds_of_any_column_apart_or_says_that_there_is_none(here: Here) -> None:
     table = [{"question_text": PROMPTS[0], "gold": gold, "kind": "x"} for gold in ("5", "6", "5")]
     write(table, Path("golds.jsonl"))
@@ -183,6 +190,9 @@ def test_split_says_where_it_cannot_meet_the_shares(here: Here) -> None:
         share = f"{sides.count(side) / 10:.2%}"
         assert f"share not met: {side} has {share} of the rows, not 50.00%" in said
     assert len({*sides[:9]}) == 1 and "try another --seed" in said
+    assert "is replaced" not in said
+    again = here(f"data split a.jsonl -o c.jsonl {HALVES}").stdout
+    assert "rows whose column `split` is replaced: 10" in again
     done = here(f"data split one.jsonl -o b.jsonl {HALVES} --json")
     unmet = json.loads(done.stdout)["unmet"].values()
     assert [each["rows"] for each in unmet] == [0.0], "the side that is empty"

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from infinite_rl.cli.display import (
     RunDisplay,
+    by_model,
     costs,
     difficulty,
     display,
@@ -76,6 +77,21 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1_000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     return now
+
+
+def test_rows_are_summed_up_by_their_type_language_and_model() -> None:
+    one = {"type": "math", "language": "", "model": "m", "quality_score": "1", "prompt": "1+1?"}
+    rows = [
+        {**one, "response": "two"},
+        {**one, "response": "2", "quality_score": "0.5", "prompt": "1+2+3?"},
+        {**one, "response": "2" * 1000, "type": "coding", "language": "python"},
+    ]
+    assert [line.split() for line in by_model(rows)] == [
+        ["type", "language", "model", "rows", "quality", "prompt_chars", "response_chars"],
+        ["coding", "python", "m", "1", "1", "4", "1000"],
+        ["math", "m", "2", "0.75", "5", "2"],
+    ]
+    assert by_model([]) == []
 
 
 def test_everything_is_seen_however_long_the_numbers_are(clock: list[float]) -> None:

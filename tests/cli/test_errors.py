@@ -1,6 +1,8 @@
 """What cannot be done is one line on stderr, with its exit code, and changes no file."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,3 +74,20 @@ def test_an_interrupt_is_one_word_anywhere(here: Here, monkeypatch: pytest.Monke
         monkeypatch.setattr(cli, "_discard_output", lambda: None)
         done = here("run-examples")
         assert (done.returncode, done.stderr) == (code, line)
+
+
+def test_an_interrupt_is_one_word_while_the_command_still_loads() -> None:
+    code = """
+import sys
+
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "infinite_rl.cli.terminal":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+from infinite_rl.__main__ import main
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")

@@ -103,7 +103,7 @@ def test_what_libraries_and_child_processes_print_goes_to_stderr(tmp_path: Path)
 COUNTS: dict[str, dict[str, Any]] = {
     "data mix rows.jsonl": {
         "rows": 4, "order": None, "order_out": None,
-        "sources": [{"name": "rows", "rows": 4, "taken": 4, "distinct": 4}],
+        "sources": [{"name": "rows", "rows": 4, "sampled": 4, "distinct": 4}],
     },
     "data dedup rows.jsonl": {
         **{"rows": 4, "kept": 3, "exact": 1, "near": 0, "disputed": 0, "report": None},
@@ -112,11 +112,12 @@ COUNTS: dict[str, dict[str, Any]] = {
         **{"rows": 4, "kept": 3, "leaks": 1, "report": "leaks.csv"},
     },
     "data split rows.jsonl --shares train=1": {
-        **{"rows": 4, "splits": {"train": 4}, "left_out": 0, "unmet": {}},
+        **{"rows": 4, "splits": {"train": 4}, "left_out": 0, "replaced": 0, "unmet": {}},
     },
     "score rows.jsonl": {
         "rows": 4, "there_before": 0, "without_verdict": 0, "unscored": [],
         "counts": {"math": {"passed": 2, "failed": 2, "unscored": 0}},
+        "reasons": [{"reward": "math", "reason": "different: the numbers differ", "rows": 2}],
     },
     "data load gsm8k --path bench.jsonl --split test": {"rows": 1, "reasons": {}},
 }  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from infinite_rl.dataset.decontaminate import Benchmarks, decontaminate
-from infinite_rl.dataset.dedup import dedup
+from infinite_rl.dataset.dedup import duplicates, without
 from infinite_rl.dataset.difficulty import difficulty
 from infinite_rl.dataset.ground_truth import score
 from infinite_rl.dataset.loaders import load
@@ -130,7 +130,7 @@ def test_the_way_from_a_model_to_every_trainer(tmp_path: Path) -> None:
     assert not kept.keys() & writer.planted["wrong"] and len(writer.planted["wrong"]) >= 5
 
     both = [*read(own), *read(model)]
-    single = list(dedup(both))
+    single = list(without(both, duplicates(both)))
     near = [row for row in single if row["prompt"] in writer.planted["near"]]
     assert len({writer.truth[row["prompt"]] for row in near}) == len(near)
     assert len(both) - len(single) == len(kept.keys() & writer.planted["near"]) - len(near) > 0

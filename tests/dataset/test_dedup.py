@@ -10,7 +10,7 @@ import pytest
 from labelled import Tables
 
 from infinite_rl.dataset import dedup as module
-from infinite_rl.dataset.dedup import Bands, Duplicate, Signature, dedup, duplicates
+from infinite_rl.dataset.dedup import Bands, Duplicate, Signature, duplicates, without
 from infinite_rl.errors import UsageError
 from infinite_rl.procedural import families, make_problem
 
@@ -36,7 +36,14 @@ def removed(*prompts: str, answer: str = "52", **options: Any) -> list[int]:
 def test_the_first_of_equal_rows_is_kept() -> None:
     rows = [row("What is 2 + 3?", id="a"), row("Another one", id="b"), row("what is 2+3", id="c")]
     assert duplicates(rows) == [Duplicate(3, "c", 1, "a", 1.0, True)]
-    assert list(dedup(rows)) == list(dedup(iter(rows))) == rows[:2]
+    assert list(without(rows, duplicates(rows))) == rows[:2]
+
+
+def test_rows_without_a_prompt_repeat_each_other_only_if_all_else_is_equal() -> None:
+    rows = [
+        {"prompt": "", "answer": a, "response": r} for a, r in (("1", "x"), ("2", "x"), ("1", "x"))
+    ]
+    assert [each.row for each in duplicates(rows)] == [3]
 
 
 def test_the_best_of_a_column_is_kept_and_another_answer_is_disputed() -> None:

@@ -19,6 +19,9 @@ def test_what_is_packed_is_judged_alike_by_the_reward_that_its_type_names() -> N
             *(sample.type, sample.answer, sample.language),
         )
         assert pack(kept) == pack(sample)
+    assert unpack(pack(MATH)).prompt == MATH.prompt, "a reward that refuses it restated reads it"
+    assert unpack(pack(CODE)).prompt == ""
+    assert not score(unpack(pack(MATH)), tagged("2 + 5"), get_reward_functions()).passed
     rewards = get_reward_functions()
     assert score(unpack(pack(MATH)), tagged("7"), rewards).passed
     assert not score(unpack(pack(MATH)), tagged("8"), rewards).passed

@@ -72,7 +72,7 @@ def test_an_order_gives_the_mixture_that_wrote_it_and_names_rows() -> None:
     assert own(again) == own(first) and again.ids == first.ids
     assert counts == list(range(1, 31))
     found = mix([A, B], order=["b3", "apple/a1", "b3"])
-    counted = [(part.name, part.taken, part.distinct) for part in found.coverage]
+    counted = [(part.name, part.sampled, part.distinct) for part in found.coverage]
     assert counted == [("apple", 1, 1), ("berry", 2, 1)]
     found = mix([A], order=["a1", "zz"], allow_unknown=True)
     assert found.ordered and (found.ordered.lines, found.ordered.unknown) == (2, 1)

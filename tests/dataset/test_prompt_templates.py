@@ -13,7 +13,7 @@ from infinite_rl.dataset.prompt_templates import PROMPT_TEMPLATES, RenderedPromp
 from infinite_rl.dataset.rows import Row, sample_of
 from infinite_rl.layout import fenced, tagged
 from infinite_rl.reward_functions import get_reward_functions
-from infinite_rl.verification.self_consistency import default_system_prompt
+from infinite_rl.solver_prompts import default_system_prompt
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 tables = Tables(__file__)

@@ -146,7 +146,11 @@ def test_a_damaged_file_is_said_to_be_so(tmp_path: Path) -> None:
         ("a.csv", b'a,b\n1,"2\n', "a.csv is damaged at line 2"),
         ("a.csv", b"a,b\n\xff,2\n", "a.csv is not UTF-8: byte 0xff, invalid start byte"),
         ("a.csv", b"a,b,a\n1,2,3\n", "a.csv is damaged at line 1: two columns are named 'a'"),
-        ("a.jsonl", b'{"a": 1}\n{"a": \n', "a.jsonl is damaged at line 2"),
+        (
+            "a.jsonl",
+            b'{"a": 1}\n{"a": \n',
+            "a.jsonl is damaged at line 2: Expecting value .character 8.$",
+        ),
         ("a.jsonl", b"[1]\n", "line 1: .1. is no object"),
         ("a.jsonl", b"[" * 1_000_000, "damaged"),
         ("a.jsonl.gz", b"plain", "a.jsonl.gz is damaged at line 1"),

@@ -7,7 +7,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
+from math import nan
 from pathlib import Path
 from typing import Any
 from weakref import ref
@@ -98,7 +100,7 @@ def test_what_cannot_be_judged_is_refused() -> None:
           for seconds in (0.0, -1.0, float("nan"), float("inf"))),
         (r"row 2 has no column 'response' \(its columns: type",
          scored(math(1, 1), {"type": "math", "answer": "1"})),
-        ("UnknownName: unknown reward 'poetry'", scored({**math(1, 1), "type": "poetry"})),
+        ("UnknownName: row 1: unknown reward 'poetry'", scored({**math(1, 1), "type": "poetry"})),
         ("UnknownName: unknown language 'cobol'", scored(code("7", "cobol"))),
     )))  # fmt: skip
 
@@ -171,6 +173,31 @@ def test_a_reward_of_ones_own_can_judge_and_is_given_the_sample() -> None:
     assert (seen[0].prompt, seen[0].answer, seen[0].language) == ("p", "3", "x")
 
 
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (1.0, "compute_reward of 'length' returned float; return a RewardFunctionScore"),
+        ({"status": "Passed"}, "with the status 'Passed'; it is one of passed, failed, unscored"),
+        ({"correctness_score": 7.5}, "with correctness_score 7.5; it is from 0 to 1"),
+        ({"correctness_score": nan}, "with correctness_score nan; it is from 0 to 1"),
+        ({"format_score": None}, "with format_score None; it is from 0 to 1"),
+        (KeyError("x"), "^row 1: the reward 'length' raised KeyError: 'x' .test_scoring.py, line"),
+        (SystemExit(3), "^row 1: the reward 'length' raised SystemExit: 3 .test_scoring.py, line"),
+    ],
+)
+def test_what_a_reward_of_ones_own_gets_wrong_is_one_line(returned: Any, said: str) -> None:
+    class Careless(Length):
+        def compute_reward(self, *_: Any) -> Any:
+            if isinstance(returned, BaseException):
+                raise returned
+            sound = RewardFunctionScore(1.0, 1.0, status="passed")
+            return replace(sound, **returned) if isinstance(returned, dict) else returned
+
+    row = {"type": "length", "prompt": "p", "answer": "3", "response": "abc"}
+    with pytest.raises(UsageError, match=said):
+        list(score_rows([row], rewards={"length": Careless("length")}))
+
+
 def test_rows_are_taken_as_they_are_needed_and_not_all_at_once() -> None:
     taken = 0
 
@@ -197,7 +224,7 @@ def test_few_long_rows_are_in_memory_at_a_time(tmp_path: Path) -> None:
 
     def source() -> Iterator[dict[str, Any]]:
         for number in range(12):
-            row = Long({**code("print(1)"), "answer": f"{number} " * 8_000_000, "response": "7"})
+            row = Long({**code("print(1)"), "answer": f"{number} " * 2_000_000, "response": "7"})
             refs.append(ref(row))
             yield row
 
@@ -303,6 +330,37 @@ def test_the_verb_counts_and_names_all(tmp_path: Path, capsys: pytest.CaptureFix
     assert "is there already: --overwrite" in capsys.readouterr().err
     assert cli.main(["score", str(given), "-o", str(out), "--overwrite", "--strict"]) == 1
     assert cli.main(["score", str(given), "-o", str(tmp_path / "out.txt")]) == 2
+
+
+def test_the_verb_says_why_most_completions_fail(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given, out = tmp_path / "given.jsonl", tmp_path / "out.jsonl"
+    untagged = [{**code("print(7)"), "response": fenced("print(7)", "python")}] * 12
+    wrong = [code("1 / 0"), code("print(8)"), code(f"print('{'9' * 90}')")]
+    failing = [code(f"def f(x): return {n}") for n in range(5)]
+    tested = [{**each, "answer": f"assert f({n}) == 9{n}"} for n, each in enumerate(failing)]
+    rows.write(untagged, given)
+    assert cli.main(["score", str(given), "-o", str(out)]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[2] == "    failed 12: no <answer> tag in the output"
+    assert "--type program" in shown[3]
+    rows.write([*untagged, *tested, *wrong, math(1, 2), math(2, 2)], given)
+    for arguments in ([], ["--json"]):
+        main = ["score", str(given), "-o", str(out), "--overwrite", *arguments]
+        assert cli.main(main) == 0
+        shown = capsys.readouterr().out.splitlines()
+        if arguments:
+            first = {"reward": "coding", "reason": "no <answer> tag in the output", "rows": 12}
+            assert json.loads(shown[0])["reasons"][0] == first
+        else:
+            assert shown[3:6] == [
+                "    failed 12: no <answer> tag in the output (coding)",
+                "    failed 5: AssertionError (coding)",
+                "    failed 2: wrong output: expected (coding)",
+            ]
+            assert not any("--type program" in line for line in shown)
+            assert max(map(len, shown[:6])) <= 80
 
 
 RESUMED = """

@@ -8,7 +8,7 @@ from infinite_rl.dataset.trace_filters import (
     without_echoes,
     without_repeated_answers,
 )
-from infinite_rl.verification.self_consistency import solver_system_prompt
+from infinite_rl.solver_prompts import solver_system_prompt
 
 INSTRUCTIONS = solver_system_prompt()
 tables = Tables(__file__)

@@ -8,8 +8,8 @@ import pytest
 
 from infinite_rl import generate_dataset
 from infinite_rl.dataset import load_dataset
+from infinite_rl.dataset.parquet import COPY, is_current, keep_copy
 from infinite_rl.dataset.rows import read, write
-from infinite_rl.dataset.typed_copy import COPY, is_current, keep_copy
 from infinite_rl.errors import StoreError
 from infinite_rl.files.logs import ENCODING, ERRORS, csv_line
 from infinite_rl.store import DATASET, DATASET_COLUMNS

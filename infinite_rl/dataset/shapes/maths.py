@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...layout import tagged
-from ...reward_functions.math.extract import last_box
+from ...reward_functions.math.boxes import last_box
 from ..rows import Row
 from .parts import Skipped, loaded, text_of
 
