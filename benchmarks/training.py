@@ -11,7 +11,6 @@ a quarter, as where a model has learnt most of its tasks, and none, where only s
 from __future__ import annotations
 
 import argparse
-import os
 import platform
 import tempfile
 import time
@@ -20,8 +19,6 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
-
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import torch
 import transformers as untyped

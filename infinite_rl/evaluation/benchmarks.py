@@ -148,13 +148,7 @@ def _with_unique_ids(items: Iterable[Row]) -> Iterator[Row]:
     Raises:
         UsageError: a row lacks a column, or its type names no reward.
     """
-    seen: set[str] = set()
+    used = Counter[str]()
     for row in items:
         look_up("reward", rows.sample_of(row).type, REWARDS)
-        first = name = rows.id_of(row)
-        again = 1
-        while name in seen:
-            again += 1
-            name = f"{first}#{again}"
-        seen.add(name)
-        yield {**row, "id": name}
+        yield {**row, "id": rows.unused_name(rows.id_of(row), used)}

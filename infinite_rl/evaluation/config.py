@@ -22,7 +22,7 @@ class EvaluationConfig(Config):
     backend         "transformers", "vllm", or "server" for an OpenAI-compatible server
     base_url        URL of the server, such as http://localhost:8000/v1
     prompt_template  one of chat, qwen, question_answer, r1_zero, mbpp, humaneval or plain
-    system          system prompt; "default": that of the prompt template; "": none
+    system          system prompt; "default": that of the prompt template; "": no system prompt
     few_shot        number of worked examples before each item
     shots           file of few-shot examples (default: those of the benchmark, if any)
     samples         completions per item

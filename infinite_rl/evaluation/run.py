@@ -25,7 +25,7 @@ from ..dataset.rows import Row
 from ..dataset.scoring import Judging, score_file
 from ..errors import ProviderError, Stopped, UsageError, look_up
 from ..files.atomic import locked
-from ..manifest import environment_info, read_manifest, write_manifest
+from ..manifest import environment_info, read_manifest, refuse_changes, write_manifest
 from ..providers.base import Provider
 from ..reward_functions import new_reward
 from ..store import sample_of
@@ -258,16 +258,8 @@ def refuse_others(
     now: dict[str, Any] = json.loads(json.dumps(settings))
     before = read_manifest(folder).get("settings", now)
     before = {_OLD_NAMES.get(name, name): value for name, value in before.items()}
-    changes = [
-        f"{name} was {before.get(name)!r}, is {now.get(name)!r}"
-        for name in {**before, **now}
-        if name not in ignored and before.get(name) != now.get(name)
-    ]
-    if changes:
-        raise UsageError(
-            f"{folder} was made with other settings: {'; '.join(changes)}. Use the same, or "
-            "choose another folder with out"
-        )
+    before |= {name: now.get(name) for name in ignored}
+    refuse_changes(folder, before, now, "or choose another folder with out")
     return now
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from ..errors import InfiniteRLError, UsageError
 from ..providers.models import Price, cost
+from ..solver_prompts import MEAN_SOLUTIONS
 from ..types import Usage
-from ..verification.self_consistency import MEAN_SOLUTIONS
 
 _CHARS_PER_TOKEN = 3  # below the ratio of English, so that token counts are overestimated
 _UNKNOWN_OUTPUT = 8192  # tokens of the longest completion, if nothing limits it

@@ -22,7 +22,7 @@ from ..providers.models import (
     price_of,
 )
 from ..providers.rate_limit import LimitedProvider, Limits
-from ..verification.self_consistency import MAX_SOLUTIONS
+from ..solver_prompts import MAX_SOLUTIONS
 from .journal import FREE, Call, Source
 
 WRITER, SOLVER, LEARNER, JUDGE = "writer", "solver", "learner", "judge"

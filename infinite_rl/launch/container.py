@@ -233,6 +233,8 @@ def _evaluation(config: TrainingConfig, eval_config: Path, out: Path) -> Evaluat
     if ":" not in uri:  # `evaluate` would take a path that does not exist yet for a run's folder
         uri = Path(uri).absolute().as_uri() + "/"
     command = [*_PROGRAM, "evaluate", str(eval_config), "--watch", uri, "--out", str(out)]
+    if uri.startswith("file:"):  # a local folder is read without a request
+        command += ["--every", "1"]
     if config.trace_uri:
         command += ["--publish", f"{config.trace_uri.rstrip('/')}/{EVALUATION}/"]
     return Evaluation(command, uri, out)

@@ -12,27 +12,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..storage.s3 import PERMISSIONS
 from .config import SageMakerConfig
 
 _TABLE = Path(__file__).with_name("permissions.txt").read_text(encoding="utf-8").splitlines()
 _SENTENCE = re.compile(
     r"not authorized to perform: ([\w-]+:\w+)(?: on resource: \"?([^\s\"]+)\"?)?"
 )
-_OPERATIONS = {
-    "HeadObject": "s3:GetObject",
-    "ListObjectsV2": "s3:ListBucket",
-    "HeadBucket": "s3:ListBucket",
-    "CreateMultipartUpload": "s3:PutObject",
-    "UploadPart": "s3:PutObject",
-    "CompleteMultipartUpload": "s3:PutObject",
-    "FilterLogEvents": "logs:FilterLogEvents",
-}
 
 
 def explain(service: str, operation: str, message: str, config: SageMakerConfig) -> str:
     """Say in one line which permission is missing, with the policy statement that grants it."""
     match = _SENTENCE.search(message)
-    action = match[1] if match else _OPERATIONS.get(operation, f"{service}:{operation}")
+    action = match[1] if match else f"{service}:{PERMISSIONS.get(operation, operation)}"
     resource = match[2] if match else None
     if "explicit deny" in message:
         return (

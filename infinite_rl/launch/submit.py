@@ -20,6 +20,7 @@ from uuid import uuid4
 from ..config import read_yaml
 from ..errors import InfiniteRLError, LaunchError, UsageError
 from ..redact import redact
+from ..storage.s3 import S3Uri
 from . import image, job_log
 from .aws import Aws, Refused, Unanswered, account, region
 from .config import FILE, SageMakerConfig, resolve
@@ -202,15 +203,14 @@ def _provide_image(request: SubmitRequest, job: Job, aws: Aws, build: bool, push
 
 def _upload_source(aws: Aws, source: Source) -> None:
     """Send the archive, unless S3 has one with that content."""
-    target = _bucket_and_key(f"{source_uri(aws.config, source.digest)}/{ARCHIVE}")
-    bucket, key = target["Bucket"], target["Key"]
-    page = aws.call("s3", "list_objects_v2", Bucket=bucket, Prefix=key, MaxKeys=1)
-    if any(each["Key"] == key for each in page.get("Contents", ())):
+    target = S3Uri.parse(f"{source_uri(aws.config, source.digest)}/{ARCHIVE}")
+    page = aws.call("s3", "list_objects_v2", Bucket=target.bucket, Prefix=target.key, MaxKeys=1)
+    if any(each["Key"] == target.key for each in page.get("Contents", ())):
         logger.info("the source is in S3 already")
         return
-    logger.info("sending the source to s3://%s/%s", bucket, key)
+    logger.info("sending the source to %s", target)
     with source.path.open("rb") as file:
-        aws.call("s3", "upload_fileobj", Fileobj=file, **target)
+        aws.call("s3", "upload_fileobj", Fileobj=file, **target.args)
 
 
 def _claim_and_create(request: SubmitRequest, aws: Aws, sent: Prepared, now: datetime) -> Job:
@@ -231,34 +231,34 @@ def _claim_and_create(request: SubmitRequest, aws: Aws, sent: Prepared, now: dat
 class _NameTaken(UsageError):
     """Another job has the name."""
 
+    def __init__(self, name: str, where: str = "") -> None:
+        super().__init__(f"the name {name} is taken{where}: choose another --job_name")
+
 
 def _claim(aws: Aws, job: Job, sent: Prepared, undo: ExitStack, *, resume: bool) -> None:
-    """Write the configs, which claims the name; `undo` removes them.
+    """Write the configs, which claims the name; `undo` collects what removes them.
 
     With `resume`, an earlier submission with the same content that created no job is resumed.
     """
-    token = uuid4().hex
-    metadata = {"by": token, "source": job.source}
+    metadata = {"by": uuid4().hex, "source": job.source}
     for name, body in sent.configs.items():
         uri = f"{configs_uri(aws.config, job.name)}/{name}"
-        target, once = _bucket_and_key(uri), {"IfNoneMatch": "*"} if name == TRAIN else {}
+        target, once = S3Uri.parse(uri).args, {"IfNoneMatch": "*"} if name == TRAIN else {}
         try:
             aws.call("s3", "put_object", **target, **once, Body=body, Metadata=metadata)
         except Refused as error:
             if error.code not in ("PreconditionFailed", "ConditionalRequestConflict"):
                 raise
-            # boto3 may have repeated the call: the object can be our own.
             owner = aws.call("s3", "head_object", **target).get("Metadata", {})
-            if owner.get("by") != token:
-                name_in_use = f"the name {job.name} is taken ({uri}): choose another --job_name"
-                if not resume or _job_exists(aws, job.name):
-                    raise _NameTaken(name_in_use) from None
-                if owner.get("source") != job.source or _read(aws, target) != body:
-                    raise _NameTaken(
-                        f"the name {job.name} belongs to a submission that created no job, with "
-                        f"another config or source ({uri}): remove that, or choose another "
-                        "--job_name"
-                    ) from None
+            is_ours = owner.get("by") == metadata["by"]  # boto3 has repeated the call
+            if not is_ours and (not resume or _job_exists(aws, job.name)):
+                raise _NameTaken(job.name, f" ({uri})") from None
+            if not is_ours and (owner.get("source") != job.source or _read(aws, target) != body):
+                raise UsageError(
+                    f"the name {job.name} belongs to a submission that created no job, with "
+                    f"another config or source ({uri}): remove that, or choose another --job_name"
+                ) from None
+            if not is_ours:
                 logger.info("resuming a submission of %s that created no job", job.name)
         undo.callback(_remove, aws, target)
 
@@ -289,42 +289,34 @@ def _create(aws: Aws, job: Job, undo: ExitStack) -> None:
     """
     request = create_training_job(job, aws.config)
     try:
-        try:
-            aws.call("sagemaker", "create_training_job", **request)
-        except (Refused, Unanswered) as error:
-            if getattr(error, "code", "ResourceInUse") not in (
-                "ResourceInUse",
-                "ResourceInUseException",
-            ):
-                raise
-            state = _state_after(aws, job.name, error)
-            is_ours = dict(state.hyperparameters) == request["HyperParameters"]
-            if isinstance(error, Refused) and not is_ours:
-                message = f"the name {job.name} is taken: choose another --job_name"
-                raise _NameTaken(message) from None
-    except _StateUnknown:
-        raise
-    except InfiniteRLError:
+        aws.call("sagemaker", "create_training_job", **request)
+        return
+    except InfiniteRLError as error:
+        fault = _fault_of(aws, job, request, error)
+    if fault is not None:
         undo.close()
-        raise
+        raise fault
 
 
-class _StateUnknown(LaunchError):
-    """The job may or may not exist."""
+def _fault_of(
+    aws: Aws, job: Job, request: Mapping[str, Any], error: InfiniteRLError
+) -> InfiniteRLError | None:
+    """Why a call that failed has created no job; None if it has created it all the same.
 
-
-def _state_after(aws: Aws, name: str, error: LaunchError) -> Any:
-    """The job that a failed call may have created. Raises `error` if it does not exist."""
+    Raises:
+        LaunchError: the job may or may not exist.
+    """
+    code = error.code if isinstance(error, Refused) else ""
+    is_taken = code in ("ResourceInUse", "ResourceInUseException")
+    if not is_taken and not isinstance(error, Unanswered):
+        return error
     try:
-        return status(aws, name)
+        state = status(aws, job.name)
     except NoJob:
-        raise error from None
+        return error
     except InfiniteRLError:
-        raise _StateUnknown(
-            f"{error}. The job may exist all the same: infinite-rl jobs status {name}"
+        raise LaunchError(
+            f"{error}. The job may exist all the same: infinite-rl jobs status {job.name}"
         ) from None
-
-
-def _bucket_and_key(uri: str) -> dict[str, str]:
-    bucket, _, key = uri.removeprefix("s3://").partition("/")
-    return {"Bucket": bucket, "Key": key}
+    is_ours = dict(state.hyperparameters) == request["HyperParameters"]
+    return _NameTaken(job.name) if is_taken and not is_ours else None

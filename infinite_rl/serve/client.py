@@ -1,6 +1,6 @@
 """The client: a batch is judged, or an error says why not. No failure becomes a zero.
 
-It needs the standard library alone, so a trainer's environment does, too.
+It needs only the standard library, so it runs in any trainer's environment.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any, get_args
+from typing import Any
 from urllib.parse import urlsplit
 
 from ..errors import JudgingUnavailable, UsageError, shown
-from ..types import RewardFunctionScore, ScoreStatus
+from ..types import STATUSES, RewardFunctionScore
 
 _RETRIED = (408, 429, 500, 502, 503, 504)
 _LONGEST_WAIT_S = 30.0
@@ -102,10 +102,10 @@ class RewardClient:
     def run_code(
         self, code: str, language: str = "python", stdin: str = "", timeout: float = 10
     ) -> dict[str, Any]:
-        """What a program came to: `status`, `return_code`, `stdout`, `stderr`, `execution_time`.
+        """Run a program: `status`, `return_code`, `stdout`, `stderr`, `execution_time`.
 
         `language` is SandboxFusion's name of it, such as "nodejs". Raises as `score`, and
-        JudgingUnavailable also where the sandbox could not run the program.
+        JudgingUnavailable also if the sandbox could not run the program.
         """
         body = {"code": code, "language": language, "stdin": stdin, "run_timeout": timeout}
         answer = self._post("/run_code", body)
@@ -169,7 +169,7 @@ def _object(text: bytes) -> dict[str, Any] | None:
 def _score(columns: Mapping[str, Any]) -> RewardFunctionScore:
     """A score from its columns. Raises ValueError if it is none."""
     status, numbers = columns["status"], [columns[name] for name in _NUMBERS]
-    if status not in get_args(ScoreStatus):
+    if status not in STATUSES:
         raise ValueError(f"no status: {shown(status)}")
     if status == "unscored":
         numbers = [0.0] * len(_NUMBERS)

@@ -12,23 +12,24 @@ MIB = 2**20
 class ServeConfig(Config):
     """
     host             address to listen on; any other than loopback needs $INFINITE_RL_SERVE_TOKEN
-    port             port to listen on; 0 takes a free one
-    rewards          rewards that are served; your own as NAME=FILE.py:CLASS or
-                     NAME=package.module:CLASS (default: all)
+    port             port to listen on; 0: a free port
+    rewards          rewards to serve; your own as NAME=FILE.py:CLASS or NAME=package.module:CLASS
+                     (default: all)
     workers          processes that judge (default: one per core)
-    processes        processes that speak HTTP, behind one port; they share the workers out
+    processes        processes that speak HTTP, behind one port, with the same workers
     timeout          seconds one run of a program, or one comparison, may take
     memory_mb        MiB of memory of one run of a program
-    deadline         seconds a request may take; what has no verdict by then is unscored
-    queue            completions that may wait or be judged; one request may have half of them
-    body_mb          MiB that the body of a request may have
-    bodies_mb        MiB that the requests and answers under way may have together
+    deadline         seconds a request may take; completions without a verdict by then are unscored
+    queue            maximum completions waiting or being judged; one request may have half of them
+    body_mb          maximum MiB of the body of a request
+    bodies_mb        maximum MiB of all requests and responses in progress
     worker_mb        MiB at which an idle worker is replaced
-    connections      connections at once; beyond, the one that is idle longest is closed
-    client_timeout   seconds for the head of a request to come, and for an answer to be taken
-    grace            seconds that requests under way have to end after SIGTERM
-    unscored_reward  number for trainers that know numbers only (default: an error, HTTP 422)
-    partial          give those trainers the correctness in [0, 1] in place of the verdict
+    connections      maximum connections; beyond it, the one idle longest is closed
+    client_timeout   seconds to send the head of a request, and to read a response
+    grace            seconds for requests in progress to end after SIGTERM
+    unscored_reward  reward of an unscored completion for trainers that accept only numbers
+                     (default: an error, HTTP 422)
+    partial          give these trainers the correctness in [0, 1] instead of the verdict
     """
 
     host: str = "127.0.0.1"

@@ -120,11 +120,6 @@ class Dispatcher:
         return sum(worker.alive() for worker in list(self._workers.values()))
 
     @property
-    def pids(self) -> list[int]:
-        """The process ids of the workers that are ready."""
-        return [worker.pid for worker in list(self._workers.values()) if worker.alive()]
-
-    @property
     def is_stopping(self) -> bool:
         """Whether the end of the process has been announced."""
         return self._stop_at < math.inf
@@ -308,7 +303,8 @@ class Dispatcher:
         try:
             messages = [message_of(job.job) for job in jobs]
             for answer in worker.answers(WORK, messages, max(_LEAST_S, last - started)):
-                self._settle(jobs.popleft(), _result(answer))
+                result = _result(answer)
+                self._settle(jobs.popleft(), result)
         except WorkerGone as gone:
             if time.monotonic() >= last or ticket.is_over:
                 self._fail(jobs, f"{TOO_LATE}: {gone}")
@@ -335,7 +331,7 @@ class Dispatcher:
 
 def _result(answer: Any) -> Result:
     kind, value = answer
-    return Result(value) if kind == "ok" else Result(fault=": ".join(value))
+    return Result(value) if kind == "ok" else Result(fault=": ".join(value[:2]))
 
 
 def _resident_bytes(pid: int) -> int:

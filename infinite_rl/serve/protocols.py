@@ -24,7 +24,7 @@ from ..dataset.ground_truth import unpack
 from ..dataset.scoring import SCORE_COLUMNS, Job, Judging, job_of
 from ..errors import InfiniteRLError, RuntimeMissing, UnknownName, UsageError, nearest, shown
 from ..sandbox.runtimes import Limits, runtime_file, runtime_named
-from ..types import Program
+from ..types import STATUSES, Program
 from .config import MIB, ServeConfig
 from .dispatcher import Result
 
@@ -177,10 +177,7 @@ def _scores(
 ) -> Any:
     scores = [score_of(*pair) for pair in zip(jobs, results, strict=True)]
     counts = Counter(score["status"] for score in scores)
-    return {"scores": scores, "counts": {each: counts[each] for each in _STATUSES}}
-
-
-_STATUSES = ("passed", "failed", "unscored")
+    return {"scores": scores, "counts": {each: counts[each] for each in STATUSES}}
 
 
 # --- trainers that know numbers only -------------------------------------------------------------

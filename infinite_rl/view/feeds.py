@@ -114,7 +114,8 @@ class Run:
     def __init__(self, folder: Path, *, rejected: bool) -> None:
         self._folder, self._rejected = folder, rejected
         dataset = folder / DATASET
-        self._feeds = {dataset: _dataset(dataset, outcomes=rejected)}
+        feed = RunCsv(ROWS, dataset, DATASET_COLUMNS, DATASET_LATER, outcomes=rejected)
+        self._feeds = {dataset: feed}
 
     def feeds(self) -> list[RunCsv]:
         """The files that are there now."""
@@ -124,10 +125,6 @@ class Run:
                 feed = RunCsv(REJECTED, path, FAILED_COLUMNS, FAILED_LATER, outcomes=True)
                 self._feeds[path] = feed
         return list(self._feeds.values())
-
-
-def _dataset(path: Path, *, outcomes: bool = False) -> RunCsv:
-    return RunCsv(ROWS, path, DATASET_COLUMNS, DATASET_LATER, outcomes=outcomes)
 
 
 def is_run(path: Path) -> bool:

@@ -97,56 +97,7 @@ def test_each_figure_has_its_items_settings_and_truncation(tmp_path: Path) -> No
         list(harness.lines(tmp_path / "none", config(), None))
 
 
-@pytest.mark.slow
-def test_it_really_runs_on_a_model_and_a_task_of_this_machine(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("lm_eval")
-    pytest.importorskip("torch")
-    from tiny_models import save_tiny
-
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
-    model = tmp_path / "model"
-    save_tiny(model)
-    made = [{"prompt": f"{n} + 1 =", "answer": str(n + 1)} for n in range(12)]
-    rows.write(made, tmp_path / "sums.jsonl")
-    (tmp_path / "tasks").mkdir()
-    task = Path(__file__).with_name("tiny_sums.yaml").read_text()
-    file = str(tmp_path / "sums.jsonl")
-    (tmp_path / "tasks" / "tiny.yaml").write_text(task.replace("FILE", file))
-    words = ["evaluate", "--harness", "lm_eval", "--model", str(model), "--tasks", "tiny_sums"]
-    words += ["--prompt_template", "plain", "--include_path", str(tmp_path / "tasks")]
-    words += ["--device", "cpu"]
-    words += ["-o", str(tmp_path / "out"), "--limit", "10", "--few_shot", "1"]
-    assert cli.main([*words, "--max_new_tokens", "6", "--dtype", "float32"]) == 0
-    shown = capsys.readouterr().out
-    (line,) = [line for line in shown.splitlines() if line.startswith("| tiny")]
-    cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-    assert cells[0] == "tiny\\_sums" and cells[1] == "exact\\_match"
-    assert cells[3:6] == ["10", "1", "6"] and cells[6] != "unknown"
-    assert "backend hf, seed 42" in shown and "lm_eval run" in shown
-    assert (tmp_path / "out" / "lm_eval.md").read_text() == shown
-    whole = harness.command
-    monkeypatch.setattr(harness, "command", lambda told: [*whole(told), "--num_fewshot", "x"])
-    with pytest.raises(InfiniteRLError, match=r"lm_eval failed \(.*--num_fewshot.*; see .*log"):
-        harness.run_harness(config(model=str(model), out=str(tmp_path / "b")))
-
-
 STRICT = {"exact_match,strict-match", "exact_match,flexible-extract"}
-RECIPES = {
-    "gsm8k_0shot": ("gsm8k", 0, STRICT),
-    "gsm8k_4shot": ("gsm8k", 4, STRICT),
-    "gsm8k_8shot": ("gsm8k", 8, STRICT),
-    "math_4shot": ("math500", 4, {"exact_match"}),
-    "ifeval_0shot": (
-        *("ifeval", 0),
-        {f"{level}_level_{how}_acc" for level in ("prompt", "inst") for how in ("strict", "loose")},
-    ),
-    "mbpp_3shot": ("mbpp", 3, {"pass_at_1"}),
-    "humaneval_0shot": ("humaneval", 0, {"pass@1,create_test"}),
-}
-NEEDS = {"ifeval": ("immutabledict", "langdetect", "nltk"), "math500": ("sympy",)}
 
 
 def local_tasks(tasks: list[str], folder: Path, files: dict[str, str]) -> list[str]:
@@ -170,14 +121,69 @@ def local_tasks(tasks: list[str], folder: Path, files: dict[str, str]) -> list[s
     return names
 
 
+@pytest.mark.slow(30)
+def test_it_really_runs_on_a_model_with_a_task_of_this_machine_and_one_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("lm_eval")
+    pytest.importorskip("torch")
+    from tiny_models import save_tiny
+
+    from infinite_rl.training.runs.tiny import make_items
+
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    model = tmp_path / "model"
+    save_tiny(model)
+    made = [{"prompt": f"{n} + 1 =", "answer": str(n + 1)} for n in range(12)]
+    rows.write(made, tmp_path / "sums.jsonl")
+    (tmp_path / "tasks").mkdir()
+    task = Path(__file__).with_name("tiny_sums.yaml").read_text()
+    file = str(tmp_path / "sums.jsonl")
+    (tmp_path / "tasks" / "tiny.yaml").write_text(task.replace("FILE", file))
+    rows.write(make_items("gsm8k", 10, test=False, seed=1), tmp_path / "gsm8k.jsonl")
+    items = str(tmp_path / "gsm8k.jsonl")
+    (own,) = local_tasks(["gsm8k"], tmp_path / "tasks", {"test": items, "train": items})
+    words = ["evaluate", "--harness", "lm_eval", "--model", str(model)]
+    words += ["--tasks", f"tiny_sums,{own}"]
+    words += ["--prompt_template", "plain", "--include_path", str(tmp_path / "tasks")]
+    words += ["--device", "cpu"]
+    words += ["-o", str(tmp_path / "out"), "--limit", "10", "--few_shot", "1"]
+    assert cli.main([*words, "--max_new_tokens", "6", "--dtype", "float32"]) == 0
+    shown = capsys.readouterr().out
+    (line,) = [line for line in shown.splitlines() if line.startswith("| tiny")]
+    cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+    assert cells[0] == "tiny\\_sums" and cells[1] == "exact\\_match"
+    assert cells[3:6] == ["10", "1", "6"] and cells[6] != "unknown"
+    assert "backend hf, seed 42" in shown and "lm_eval run" in shown
+    assert (tmp_path / "out" / "lm_eval.md").read_text() == shown
+    lines = [line for line in harness.read_lines(tmp_path / "out") if line.task == own]
+    assert {line.metric for line in lines} == STRICT
+    assert {(line.items, line.few_shot, line.max_tokens) for line in lines} == {(10, 1, 6)}
+    whole = harness.command
+    monkeypatch.setattr(harness, "command", lambda told: [*whole(told), "--num_fewshot", "x"])
+    with pytest.raises(InfiniteRLError, match=r"lm_eval failed \(.*--num_fewshot.*; see .*log"):
+        harness.run_harness(config(model=str(model), out=str(tmp_path / "b")))
+
+
+RECIPES = {
+    "gsm8k_0shot": ("gsm8k", 0, STRICT),
+    "gsm8k_4shot": ("gsm8k", 4, STRICT),
+    "gsm8k_8shot": ("gsm8k", 8, STRICT),
+    "math_4shot": ("math500", 4, {"exact_match"}),
+    "ifeval_0shot": (
+        *("ifeval", 0),
+        {f"{level}_level_{how}_acc" for level in ("prompt", "inst") for how in ("strict", "loose")},
+    ),
+    "mbpp_3shot": ("mbpp", 3, {"pass_at_1"}),
+    "humaneval_0shot": ("humaneval", 0, {"pass@1,create_test"}),
+}
+NEEDS = {"ifeval": ("immutabledict", "langdetect", "nltk"), "math500": ("sympy",)}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "recipe",
-    [
-        next(iter(RECIPES)),
-        *(pytest.param(name, marks=pytest.mark.soak) for name in [*RECIPES][1:]),
-    ],
-)
+@pytest.mark.soak
+@pytest.mark.parametrize("recipe", RECIPES)
 def test_lm_evals_own_tasks_run_by_their_recipes_on_local_files(
     recipe: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

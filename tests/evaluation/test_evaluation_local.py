@@ -122,6 +122,7 @@ def test_each_shards_part_is_what_one_process_gives(tmp_path: Path, model: Path)
 
 
 @pytest.mark.slow
+@pytest.mark.soak
 def test_one_and_two_shards_give_the_same(tmp_path: Path, model: Path) -> None:
     evaluate(config(tmp_path, model, **SAMPLED))
     whole, score = answers(tmp_path), (tmp_path / "out" / "sums" / "score.json").read_text()

@@ -100,7 +100,7 @@ def test_one_command_prepares_evaluates_trains_and_compares_and_resumes(
 
 
 def test_a_tiny_model_whose_making_was_interrupted_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(*args: object, **values: object) -> NoReturn:
         raise KeyboardInterrupt
@@ -112,6 +112,8 @@ def test_a_tiny_model_whose_making_was_interrupted_is_made_again(
     assert not tiny.is_complete(tmp_path / "tiny")
     tiny.make_tiny(tmp_path / "tiny", steps=0)
     assert tiny.is_complete(tmp_path / "tiny")
+    assert main(["train", "tiny-model", "-o", str(tmp_path / "tiny")]) == 2
+    assert "is there already: --overwrite replaces it" in capsys.readouterr().err
     (tmp_path / "rows").mkdir()
     with pytest.raises(UsageError, match="has other files"):
         tiny.make_tiny(tmp_path)

@@ -15,10 +15,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 import s3_server
@@ -26,6 +27,7 @@ from labelled import assert_none, unlike
 
 from infinite_rl.errors import InfiniteRLError, StoreError, UsageError
 from infinite_rl.launch import container as container_program
+from infinite_rl.launch import ray_job
 from infinite_rl.launch.container import Evaluation, _beside, _terminate, unpack
 from infinite_rl.launch.hosts import HostRendezvous, Hosts, WorkerHost, ip_of
 from infinite_rl.launch.inputs import fetch_inputs
@@ -240,18 +242,16 @@ if not hosts.is_head:
 with HostRendezvous(hosts, int(port)) as rendezvous:
     sys.exit(lead(hosts, options, train, rendezvous, 60))
 """
-# A stand-in for the training: runs a task on each node, and ends with the given exit code.
+# A stand-in for the training: runs a task on each node, and goes on.
 TRAIN = """
 import sys, time
 from infinite_rl.workers.ray_cluster import connected
-code, seconds, address = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3].partition("=")[2]
-with connected(address) as ray:
+with connected(sys.argv[1].partition("=")[2]) as ray:
     nodes = [each["NodeManagerAddress"] for each in ray.nodes() if each["Alive"]]
     where = ray.remote(ray.util.get_node_ip_address)
     found = ray.get([where.options(resources={f"node:{each}": 0.1}).remote() for each in nodes])
     print("nodes", *sorted(found), flush=True)
-    time.sleep(seconds)
-sys.exit(code)
+    time.sleep(600)
 """
 
 
@@ -261,10 +261,10 @@ def start(command: list[str], **options: Any) -> subprocess.Popen[str]:
 
 
 @contextmanager
-def job(folder: Path, code: int = 0, seconds: float = 0) -> Iterator[list[subprocess.Popen[str]]]:
-    """Both hosts of a job whose training takes so long and ends with that code."""
+def job(folder: Path) -> Iterator[list[subprocess.Popen[str]]]:
+    """Both hosts of a job whose training does not end."""
     port, program = str(free_port()), HOST.format(names=NAMES)
-    train = [sys.executable, "-c", TRAIN, str(code), str(seconds)]
+    train = [sys.executable, "-c", TRAIN]
     with ExitStack() as opened:
         processes = []
         for number in ("1", "0"):
@@ -304,15 +304,35 @@ def folder() -> Iterator[Path]:
 
 
 @linux
+def test_the_exit_code_of_the_training_is_that_of_every_host(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    node = MagicMock()  # Ray itself is started by the tests below
+    monkeypatch.setattr(ray_job, "RayNode", lambda *args: nullcontext(node))
+    monkeypatch.setattr(ray_job, "_wait_for_hosts", lambda *args: None)
+    monkeypatch.setattr(ray_job, "_use_token", lambda token: None)
+    port, train = free_port(), [sys.executable, "-c", "raise SystemExit(3)"]
+    rendezvous = HostRendezvous(hosts(0), port)
+    with closing(WorkerHost(hosts(1), port, 10)) as worker:
+        assert ray_job.lead(hosts(0), [], train, rendezvous, 10) == 3
+        assert worker.ended(10) == 3
+
+
+@linux
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "codes"), [(0, (3, 3)), (9, (-9, 1)), (15, (143, 1))])
-def test_ray_runs_and_ends_on_all_hosts(folder: Path, number: int, codes: tuple[int, int]) -> None:
+@pytest.mark.parametrize(
+    ("number", "codes"),
+    # `test_a_head_that_is_killed_is_a_failure` has the first without Ray.
+    [pytest.param(9, (-9, 1), marks=pytest.mark.soak), (15, (143, 1))],
+)
+def test_ray_ends_on_all_hosts_if_the_head_does(
+    folder: Path, number: int, codes: tuple[int, int]
+) -> None:
     pytest.importorskip("ray")
-    with job(folder, code=3, seconds=600 if number else 0) as (head, other):
+    with job(folder) as (head, other):
         assert head.stdout and head.stdout.readline() == f"nodes {' '.join(NAMES)}\n"
         assert next(folder.glob("session_*/logs")).is_dir(), "Ray's folder is another one"
-        if number:
-            head.send_signal(number)
+        head.send_signal(number)
         assert (head.wait(90), other.wait(90)) == codes
         assert number == 9 or not ray_processes(folder)
 
@@ -344,7 +364,7 @@ SMALL = {"prompt_template": "plain", "max_steps": 2, "batch_size": 2, "group_siz
 
 
 @linux
-@pytest.mark.slow
+@pytest.mark.slow(40)
 def test_a_job_trains_on_all_its_hosts_and_publishes(folder: Path) -> None:
     pytest.importorskip("ray")
     pytest.importorskip("transformers")
@@ -365,6 +385,7 @@ def test_a_job_trains_on_all_its_hosts_and_publishes(folder: Path) -> None:
         assert head.returncode == 0, errors
         assert said.startswith("trained: ")
         assert other.wait(90) == 0
+    assert not ray_processes(folder)
     (run,) = (folder / f"work-{NAMES[0]}" / "source" / "runs").iterdir()
     assert (folder / "checkpoints" / f"{run.name}_final" / "model.safetensors").is_file()
     assert not (folder / "output" / "failure").exists()
@@ -378,7 +399,7 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
             yield "s3://jobs/"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(28)
 def test_a_job_started_again_resumes_its_newest_checkpoint(s3: str, tmp_path: Path) -> None:
     """On a machine that has nothing of the first, after a kill -9."""
     torch = pytest.importorskip("torch")

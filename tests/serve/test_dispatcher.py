@@ -50,6 +50,12 @@ class Judge:
         assert ticket.done.wait(60)  # type: ignore[attr-defined]
         return [result for result in ticket.results if result]
 
+    @property
+    def pids(self) -> list[int]:
+        """The process ids of the workers that are ready."""
+        workers = list(self.dispatcher._workers.values())
+        return [worker.pid for worker in workers if worker.alive()]
+
     def statuses(self, *texts: str, seconds: float = 60) -> list[str]:
         """The statuses of completions, "lost" where there is none."""
         results = self.results(self.send(*texts, seconds=seconds))
@@ -112,7 +118,7 @@ def test_a_request_that_has_ended_frees_its_worker() -> None:
 def test_a_worker_that_is_stopped_from_outside_is_replaced() -> None:
     with judge() as here:
         assert here.statuses("7") == ["passed"]
-        os.kill(here.dispatcher.pids[0], signal.SIGSTOP)
+        os.kill(here.pids[0], signal.SIGSTOP)
         assert here.statuses("7", seconds=0.3) == ["lost"]
         assert here.statuses("7") == ["passed"]
 
@@ -120,9 +126,9 @@ def test_a_worker_that_is_stopped_from_outside_is_replaced() -> None:
 def test_a_worker_that_is_killed_while_idle_is_replaced_before_the_next_request() -> None:
     with judge() as here:
         assert here.statuses("7") == ["passed"]
-        (pid,) = here.dispatcher.pids
+        (pid,) = here.pids
         os.kill(pid, signal.SIGKILL)
-        while here.dispatcher.pids in ([], [pid]):
+        while here.pids in ([], [pid]):
             pass
         assert here.replaced == ["died"] and here.statuses("7") == ["passed"]
 
@@ -171,7 +177,7 @@ def test_what_waits_at_the_announced_end_is_not_judged() -> None:
 def test_nothing_is_left_when_it_closes() -> None:
     with judge(2) as here:
         assert here.statuses(*["7"] * 4) == ["passed"] * 4
-        pids = here.dispatcher.pids
+        pids = here.pids
         here.send("freeze")
     for pid in pids:
         with pytest.raises(ProcessLookupError):

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from fake_roles import World, random_world
+from finite_queue import FiniteQueue
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated_loop import simulated
@@ -19,7 +20,6 @@ from infinite_rl.errors import InfiniteRLError
 from infinite_rl.training.core.batches import rows_of_step
 from infinite_rl.training.core.rollout_types import _FORMER_KEYS
 from infinite_rl.training.engines.async_controller import OUTCOMES, AsyncController, TrainerLost
-from infinite_rl.training.engines.prompt_queue import PromptQueue
 from infinite_rl.training.runs.config import TrainingConfig
 
 Case = tuple[TrainingConfig, int, int | None]
@@ -30,11 +30,11 @@ def config(**values: Any) -> TrainingConfig:
     return TrainingConfig.of({**base, **values})
 
 
-def queue_of(prompts: int = 50, epochs: int | None = None) -> PromptQueue:
-    return PromptQueue([f"p{index}" for index in range(prompts)], seed=3, epochs=epochs)
+def queue_of(prompts: int = 50, epochs: int | None = None) -> FiniteQueue:
+    return FiniteQueue([f"p{index}" for index in range(prompts)], seed=3, epochs=epochs)
 
 
-def trained(world: World, queue: PromptQueue | None = None, **options: Any) -> AsyncController:
+def trained(world: World, queue: FiniteQueue | None = None, **options: Any) -> AsyncController:
     """The controller of a run that has ended."""
 
     async def main() -> AsyncController:
@@ -45,7 +45,7 @@ def trained(world: World, queue: PromptQueue | None = None, **options: Any) -> A
     return simulated(main())
 
 
-def killed_at(world: World, queue: PromptQueue, seconds: float) -> tuple[int, Any]:
+def killed_at(world: World, queue: FiniteQueue, seconds: float) -> tuple[int, Any]:
     """The step and state of the newest checkpoint of a run that was killed, as JSON gives it."""
 
     async def main() -> None:
@@ -65,7 +65,7 @@ def uses(world: World) -> Counter[tuple[int, int]]:
 def check(
     world: World,
     controller: AsyncController,
-    queue: PromptQueue,
+    queue: FiniteQueue,
     config: TrainingConfig,
     *,
     resumed_at: int = 0,
@@ -79,16 +79,15 @@ def check(
         if step >= resumed_at:
             assert all(0 <= step - group.version <= config.max_staleness for group in batch)
     assert max(uses(world).values(), default=0) <= (max_uses or config.num_iterations)
-    assert controller.in_flight == queue.counts["in_flight"] == 0 or not whole
-    assert controller.in_flight == queue.counts["in_flight"]
+    assert controller.in_flight == queue.in_flight == 0 or not whole
+    assert controller.in_flight == queue.in_flight
     outcomes = controller.outcomes
     assert outcomes["trained"] == len(uses(world))
-    assert queue.counts["done"] == outcomes["trained"] + outcomes["filtered"]
     assert controller.step == config.max_steps or queue.finished
 
 
 def check_whole(
-    world: World, controller: AsyncController, queue: PromptQueue, config: TrainingConfig
+    world: World, controller: AsyncController, queue: FiniteQueue, config: TrainingConfig
 ) -> None:
     check(world, controller, queue, config)
     assert controller.requested == sum(controller.outcomes[name] for name in OUTCOMES)
@@ -186,7 +185,7 @@ def test_a_checkpoint_of_an_earlier_version_is_read() -> None:
 
 def test_one_worker_without_staleness_takes_the_prompts_of_the_local_engine() -> None:
     world = World(config(max_steps=7, batch_size=3))
-    trained(world, PromptQueue([f"p{index}" for index in range(10)], seed="42/prompts"))
+    trained(world, FiniteQueue([f"p{index}" for index in range(10)], seed="42/prompts"))
     indices = [[group.request.index for group in batch] for batch in world.batches]
     assert indices == [rows_of_step(10, 3, step, "42/prompts") for step in range(7)]
     versions = [group.version for batch in world.batches for group in batch]
@@ -254,7 +253,7 @@ def test_a_batch_that_cannot_be_filled_is_trained_on_as_it_is() -> None:
     world = World(config(batch_size=4))
     controller = trained(world, queue_of(5, epochs=1))
     assert [len(batch) for batch in world.batches] == [4, 1]
-    assert controller.step == 2 and world.states[2]["queue"]["done"] == 5
+    assert controller.step == 2 and not world.states[2]["queue"]["in_flight"]
 
 
 def once(method: str) -> Callable[..., bool]:

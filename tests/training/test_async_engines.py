@@ -5,6 +5,7 @@ import itertools
 import os
 import select
 import signal
+import socket
 import threading
 import time
 from collections import Counter
@@ -12,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -236,20 +238,18 @@ def process_of(run: Path, worker: str) -> int:
     return int(last["pid"])
 
 
-@pytest.mark.slow
-def test_whatever_dies_on_ray_nothing_is_trained_on_twice(
-    in_threads: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.slow(150)
+def test_whatever_dies_on_ray_nothing_is_trained_on_twice(in_threads: Made, tmp_path: Path) -> None:
     """One run: begun in threads, then on Ray, where everything dies, and in threads
     to its end. The first node has room for the trainer alone."""
     pytest.importorskip("ray")
-    from ray_nodes import nodes
+    from ray_nodes import LEAN, nodes
 
     out, broken = tmp_path / "runs", tmp_path / "broken"
     values = {"max_staleness": 1, "max_steps": 15}
     settings = in_threads(out, **values)
     run = cut_at(3, ROWS, digits, settings)
-    with nodes(1, 5) as cluster:
+    with nodes(1, 3) as cluster:
         own = {**values, "engine": "ray", "ray_address": cluster.address}
         _refused(in_threads, tmp_path / "none", own)
         _killed_workers_and_trainer(in_threads(out, **own, worker_timeout=10), run)
@@ -260,7 +260,7 @@ def test_whatever_dies_on_ray_nothing_is_trained_on_twice(
         def replace_node(step: int, values: Mapping[str, Any]) -> None:
             if step == 12:  # the first ones were in the checkpoint
                 cluster.remove_node(other, allow_graceful=False)
-                cluster.add_node(num_cpus=5)
+                cluster.add_node(num_cpus=3, **LEAN)
             lost = [each for each in read_events(run, "lost") if each["time"] >= began]
             if {each["worker"] for each in lost} == {"rollout-0", "reward-0"}:
                 broken.touch()  # all but the trainer were on that node, and were replaced
@@ -278,38 +278,13 @@ def test_whatever_dies_on_ray_nothing_is_trained_on_twice(
         assert {*trained_on(last).values()} == {epochs} and trained_on(last).keys() == ONCE.keys()
         assert set(Counter(rollouts(last, "row", "step")).values()) == {ending.group_size}
         assert outcomes(last)["trained"] == 20 * epochs and not outcomes(last)["failed"]
-        _gone_head(in_threads(tmp_path / "head", **own | {"max_steps": 1000}), cluster, monkeypatch)
-
-
-@pytest.mark.slow
-def test_a_node_that_dies_and_is_not_replaced_ends_the_run_with_our_line(
-    in_threads: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("ray")
-    from ray_nodes import nodes
-
-    from infinite_rl.training.engines import ray_engine
-
-    with nodes(1, 2) as cluster:
-        (other,) = cluster.worker_nodes
-
-        def remove_node(step: int, values: Mapping[str, Any]) -> None:
-            if step == 3:
-                monkeypatch.setattr(ray_engine, "_ROOM_S", 3.0)
-                cluster.remove_node(other, allow_graceful=False)
-
-        values = {"engine": "ray", "ray_address": cluster.address, "max_staleness": 1}
-        settings = in_threads(tmp_path, **values, max_steps=1000, save_every=1)
-        line = r"^there is no room for \w+-0: it needs .*; .* resumes from step_\d+$"
-        with pytest.raises(RunDied, match=line):
-            train(ROWS, digits, settings, on_step=remove_node)
 
 
 def _refused(in_threads: Made, out: Path, own: Mapping[str, Any]) -> None:
     """A run that the cluster cannot hold is refused before it begins."""
     lock = threading.Lock()
     many = {"rollout_workers": 9, "reward_workers": 2}
-    message = "the cluster has 6 CPUs, and a trainer, 9 rollout and 2 reward workers need 12"
+    message = "the cluster has 4 CPUs, and a trainer, 9 rollout and 2 reward workers need 12"
     assert not unlike(
         (f"^UsageError: {message}", lambda v=v, f=f: train(ROWS, f, in_threads(out, **own | v)))
         for message, f, v in (
@@ -321,7 +296,8 @@ def _refused(in_threads: Made, out: Path, own: Mapping[str, Any]) -> None:
 
 
 def _killed_workers_and_trainer(settings: TrainingConfig, run: Path) -> None:
-    """Killed or stopped workers are replaced; a killed trainer ends the run with one line."""
+    """Killed or stopped workers are replaced; a killed trainer ends the run with one line. The
+    reward is the project's own."""
     stopped: list[int] = []
 
     def on_step(step: int, values: Mapping[str, Any]) -> None:
@@ -336,8 +312,9 @@ def _killed_workers_and_trainer(settings: TrainingConfig, run: Path) -> None:
     with pytest.raises(
         InfiniteRLError, match=f"^the trainer died after update 9 .* {run} resumes from step_8$"
     ) as error:
-        train(ROWS, digits, settings, resume=run, on_step=on_step)
+        train(ROWS, None, settings, resume=run, on_step=on_step)
     assert "\n" not in str(error.value)
+    assert None not in {each["reward"] for each in read_rollouts(run)}
     last = checkpoint.newest(run)
     assert last and last.name == "step_8"
     placed = events(last, "placed")
@@ -358,25 +335,76 @@ def _killed_workers_and_trainer(settings: TrainingConfig, run: Path) -> None:
     assert synced == {"trainer", "rollout-0"}
 
 
-def _gone_head(settings: TrainingConfig, cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cluster whose head is gone ends the run; the project's own reward has scored on it."""
+@pytest.mark.slow
+@pytest.mark.soak
+def test_a_node_that_is_not_replaced_and_a_dead_head_end_the_run_with_our_line(
+    in_threads: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("ray")
+    from ray_nodes import LEAN, nodes
+
     from infinite_rl.training.engines import ray_engine
 
-    monkeypatch.setattr(ray_engine, "_UNREACHABLE_S", 10.0)
+    with nodes(1, 2) as cluster:
+        own = {"engine": "ray", "ray_address": cluster.address, "max_steps": 1000}
+        (other,) = cluster.worker_nodes
 
-    def kill(step: int, values: Mapping[str, Any]) -> None:
-        if step == 2:
-            (server,) = cluster.head_node.all_processes["gcs_server"]
-            server.process.kill()
+        def remove_node(step: int, values: Mapping[str, Any]) -> None:
+            if step == 3:
+                monkeypatch.setattr(ray_engine, "_ROOM_S", 3.0)
+                cluster.remove_node(other, allow_graceful=False)
 
-    with pytest.raises(
-        InfiniteRLError,
-        match="^the Ray cluster at .* is gone: .*; .* resume",
-    ):
-        train(ROWS, None, settings, on_step=kill)
-    (run,) = Path(settings.out).iterdir()
-    rewards = {each["reward"] for each in read_rollouts(run)}
-    assert rewards and None not in rewards
+        line = r"^there is no room for \w+-0: it needs .*; .* resumes from step_\d+$"
+        with pytest.raises(RunDied, match=line):
+            train(ROWS, digits, in_threads(tmp_path / "node", **own), on_step=remove_node)
+        monkeypatch.undo()
+        cluster.add_node(num_cpus=2, **LEAN)
+        monkeypatch.setattr(ray_engine, "_UNREACHABLE_S", 5.0)
+
+        def kill_head(step: int, values: Mapping[str, Any]) -> None:
+            if step == 2:
+                (server,) = cluster.head_node.all_processes["gcs_server"]
+                server.process.kill()
+
+        with pytest.raises(
+            InfiniteRLError,
+            match="^the Ray cluster at .* is gone: .*; .* resume",
+        ):
+            train(ROWS, digits, in_threads(tmp_path / "head", **own), on_step=kill_head)
+
+
+def test_a_cluster_without_room_or_without_a_head_is_one_line(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`test_async_controller.py` has what a run makes of both."""
+    from infinite_rl.training.engines import ray_engine
+    from infinite_rl.training.engines.role_workers import RoleSpec
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+    cluster = MagicMock()  # Ray, of which nobody is at home
+    cluster.get_runtime_context.return_value.gcs_address = address
+    cluster.available_resources.return_value = {"CPU": 0.5}
+    spec = RoleSpec(ROWS, digits, config(model, tmp_path), tmp_path)
+    gpus = {"trainer": 0, "rollout": 1, "reward": 0}
+    factory = ray_engine.RayWorkerFactory(cluster, spec, gpus, print)
+    monkeypatch.setattr(ray_engine, "_ROOM_S", 0.01)
+    monkeypatch.setattr(ray_engine, "_UNREACHABLE_S", 0.1)
+
+    class Placeless(MagicMock):
+        name = "rollout-0"
+
+        async def locate(self) -> None:
+            await asyncio.Event().wait()
+
+    room = "there is no room for rollout-0: it needs 1 CPU and 1 GPUs, and 0.5 and 0 are free"
+    gone = f"the Ray cluster at {address} is gone: its head has not answered for 0.1 s"
+    assert not unlike(
+        [
+            (room, lambda: asyncio.run(factory._wait_for_room(Placeless(), "rollout"))),
+            (gone, lambda: asyncio.run(factory.unreachable())),
+        ]
+    )
 
 
 def test_weights_arrive_as_they_were_to_the_bit_and_shared_memory_travels_once() -> None:

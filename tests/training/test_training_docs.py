@@ -57,7 +57,7 @@ def test_tables_name_what_the_code_knows() -> None:
     mixed = section(PAGE, "Mixed data")
     assert re.findall(r"^\| `(\w+)` \|", mixed, re.M) == list(Dataset.kinds())
     assert all(f"`{mode}` (" in mixed for mode in MODES)
-    (names,) = re.findall(r"whose loader reads them \(([^)]+)\)", mixed)
+    (names,) = re.findall(r"whose loader reads a published file \(([^)]+)\)", mixed)
     assert re.findall(r"\w+", names) == list(BENCHMARKS)
     for name in (*timeline.STAGES, *timeline.OUTCOMES):
         assert f"`{name}`" in section(SCALE, "Where the time went")

@@ -17,7 +17,7 @@ import yaml
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from labelled import Tables, unlike
+from labelled import Tables, soak, unlike
 from tiny_training import (
     ROWS,
     config,
@@ -368,12 +368,12 @@ def test_a_run_does_not_resume_with_a_config_of_another_curve(model: Path, tmp_p
     with pytest.raises(UsageError) as refused:
         train(ROWS, digits, config(model, tmp_path, **{**began, **other}), resume=run)
     assert str(refused.value) == (
-        f"{run} was started with another config: data was '', is 'x.jsonl'; batch_size was 4, "
+        f"{run} was made with other settings: data was '', is 'x.jsonl'; batch_size was 4, "
         "is 2; learning_rate was 0.001, is 0.0001; loss was 'grpo', is 'dapo'; seed was 42, is 7. "
         "Use the same, or start a new run"
     )
     for name in ("model", "algorithm", "prompt_template"):
-        with pytest.raises(UsageError, match=f"config: {name} was"):
+        with pytest.raises(UsageError, match=f"settings: {name} was"):
             train(ROWS, digits, config(model, tmp_path, **began, **{name: "sft"}), resume=run)
     assert curve(first) == lines
     may = {"max_steps": 2, "save_every": 1, "save_total_limit": 1, "device": "cpu"}
@@ -526,8 +526,8 @@ def test_a_full_disk_says_so_and_names_the_checkpoint_before(model: Path, tmp_pa
 @pytest.mark.parametrize(
     "name",
     [
-        *("GRPO, staleness 1", "DAPO with SFT beside"),
-        *(pytest.param(name, marks=pytest.mark.soak) for name in ("SFT", "GRPO")),
+        "GRPO, staleness 1",
+        *soak("SFT", "GRPO", "DAPO with SFT beside"),
     ],
 )
 def test_kills_at_random_moments_change_no_step_no_answer_and_no_weight(name: str) -> None:

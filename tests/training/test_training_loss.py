@@ -11,15 +11,10 @@ torch = pytest.importorskip("torch")
 from labelled import unlike
 
 from infinite_rl.errors import UnknownName, UsageError
-from infinite_rl.training.core.advantages import (
-    STDS,
-    compute_group_normalized_rewards,
-    group_advantages,
-)
+from infinite_rl.training.core.advantages import STDS, group_advantages
 from infinite_rl.training.core.loss import (
     PRESETS,
     Objective,
-    compute_grpo_clip_loss,
     objective_of,
     policy_loss,
     sequence_weights,
@@ -321,20 +316,6 @@ def test_a_clipped_token_has_no_gradient_and_advantages_are_of_sequences_or_toke
         assert loss.item() == pytest.approx(loss_of("grpo")[0], abs=1e-6)
 
 
-def test_the_token_losses_carry_their_ratios() -> None:
-    advantages = ADVANTAGES.unsqueeze(1)
-    loss, found = compute_grpo_clip_loss(advantages, leaf(), OLD, 0.2)
-    ratio = torch.tensor(R)
-    assert found["importance_wts"].allclose(ratio, atol=1e-6)
-    assert found["clipped_wts"].allclose(ratio.clamp(0.8, 1.2), atol=1e-6)
-    assert found["was_clipped"].tolist() == [[1, 0, 0], [0, 1, 0]]
-    assert found["min_is_rhs"].tolist() == [[1, 0, 0], [0, 1, 0]]
-    assert found["was_clipped"].dtype == torch.int
-    assert loss.allclose(-torch.min(ratio * advantages, ratio.clamp(0.8, 1.2) * advantages))
-    uneven = compute_grpo_clip_loss(advantages, leaf(), OLD, (0.2, 0.4))[1]
-    assert uneven["was_clipped"].tolist() == [[0, 0, 0], [0, 1, 0]]
-
-
 def test_what_is_missing_or_misshapen_is_named() -> None:
     wrong, rows = torch.ones(2, 2), torch.ones(3)
     cases: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
@@ -399,28 +380,3 @@ def test_rewards_must_be_whole_groups_of_finite_numbers() -> None:
     with pytest.raises(UnknownName, match="population"):
         group_advantages([1.0, 2.0], 2, std="smaple")
     assert group_advantages([], 4).tolist() == []
-
-
-def parts(truth: str, response: str) -> dict[str, float]:
-    value = float(response) + float(truth)
-    return {"reward": value, "format_reward": value / 10, "answer_reward": value * 0.9}
-
-
-def test_the_four_tensors_of_scored_rollouts() -> None:
-    responses, truths = ["0", "1", "2", "10", "10", "10"], ["0"] * 6
-    values = compute_group_normalized_rewards(parts, responses, truths, 3, 1e-6, True)
-    assert all(tensor.dtype == torch.float32 and tensor.shape == (6,) for tensor in values)
-    advantages, rewards, forms, answers = (tensor.tolist() for tensor in values)
-    assert advantages == pytest.approx([-math.sqrt(1.5), 0, math.sqrt(1.5), 0, 0, 0], abs=1e-6)
-    assert advantages[3:] == [0.0, 0.0, 0.0]
-    assert rewards == [0, 1, 2, 10, 10, 10]
-    assert forms == pytest.approx([0, 0.1, 0.2, 1, 1, 1], abs=1e-6)
-    assert answers == pytest.approx([0, 0.9, 1.8, 9, 9, 9], abs=1e-6)
-    centred = compute_group_normalized_rewards(
-        parts, ["5", "7", "1", "-1"], ["0"] * 4, 2, normalize_by_std=False
-    )
-    assert centred[0].tolist() == [-1, 1, 1, -1]
-    rewards = compute_group_normalized_rewards(parts, ["1", "1"], ["2", "3"], 2)[1]
-    assert rewards.tolist() == [3, 4], "each response has its ground truth"
-    with pytest.raises(ValueError, match="2 responses, but 1 ground truths"):
-        compute_group_normalized_rewards(parts, ["1", "1"], ["2"], 2)

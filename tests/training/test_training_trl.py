@@ -74,7 +74,7 @@ def test_grpo_leaves_what_a_run_leaves_and_resumes(model: Path, tmp_path: Path) 
     assert {row for (row,) in rollouts(found, "row")} <= {row["id"] for row in ROWS}
     before, after = (loaded(path) for path in (model, found))
     assert any(not torch.equal(before[name], after[name]) for name in before)
-    with pytest.raises(UsageError, match="another config: kl_coef was 0.01, is 0.1. Use"):
+    with pytest.raises(UsageError, match="other settings: kl_coef was 0.01, is 0.1. Use"):
         trained(4, run, kl_coef=0.1)
     with pytest.raises(UsageError, match="no complete checkpoint"):
         trained(4, tmp_path)

@@ -1,6 +1,6 @@
 """Advantages: the reward of a completion relative to the others of the same prompt."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -57,38 +57,3 @@ def group_advantages(
         spread = ((deviation**2).sum(1, keepdim=True) / free.clamp(min=1)).sqrt()
         deviation = deviation / (spread + SAMPLE_EPS if std == "sample" else spread.clamp(min=eps))
     return deviation.flatten().float()
-
-
-def compute_group_normalized_rewards(
-    reward_fn: Callable[[str, str], Mapping[str, float]],
-    rollout_responses: Sequence[str],
-    repeated_ground_truths: Sequence[str],
-    group_size: int,
-    advantage_eps: float = 1e-6,
-    normalize_by_std: bool = True,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Advantages, rewards, format rewards and answer rewards, each float32 of shape (N,).
-
-    `reward_fn(ground_truth, response)` returns `reward`, `format_reward` and `answer_reward`. Each
-    `group_size` consecutive responses are of one prompt, and each ground truth is repeated as
-    often. The standard deviation is the population's.
-
-    Raises:
-        UsageError: the numbers of ground truths and responses differ, or are no whole groups.
-    """
-    if len(rollout_responses) != len(repeated_ground_truths):
-        raise UsageError(
-            f"{len(rollout_responses)} responses, but {len(repeated_ground_truths)} ground truths"
-        )
-    scores = [
-        reward_fn(truth, response)
-        for truth, response in zip(repeated_ground_truths, rollout_responses, strict=True)
-    ]
-    names = ("reward", "format_reward", "answer_reward")
-    rewards, forms, answers = (
-        torch.tensor([float(each[name]) for each in scores], dtype=torch.float64) for name in names
-    )
-    advantages = group_advantages(
-        rewards, group_size, std="population" if normalize_by_std else "none", eps=advantage_eps
-    )
-    return advantages, rewards.float(), forms.float(), answers.float()

@@ -213,10 +213,15 @@ def policy_loss(
             change = log_probs - log_probs.detach()
         if objective.ratio == "sequence":
             change = (change.sum(1) / lengths.clamp(min=1)).unsqueeze(1).expand_as(change)
-        each, clipping = _clipped(advantages, change, objective.clip)
-        ratio, bound = clipping["importance_wts"], clipping["min_is_rhs"]
-        clips = {"ratio": ratio, "clip_low": bound * (ratio < 1), "clip_high": bound * (ratio > 1)}
-        statistics |= {name: _mean(value, kept) for name, value in clips.items()}
+        ratio = change.exp()
+        free = ratio * advantages
+        clipped = ratio.clamp(1 - objective.clip[0], 1 + objective.clip[1]) * advantages
+        each, is_clipped = -torch.min(free, clipped), clipped < free  # no gradient where it is
+        statistics |= {
+            "ratio": _mean(ratio, kept),
+            "clip_low": _mean(is_clipped & (ratio < 1), kept),
+            "clip_high": _mean(is_clipped & (ratio > 1), kept),
+        }
     if importance is not None:
         each = each * importance
     if ref_log_probs is not None:
@@ -225,36 +230,6 @@ def policy_loss(
         each = each + objective.beta * divergence
     loss = (masked_normalize(each, kept, dim=1) * weights.to(each)).sum()
     return loss, statistics
-
-
-def compute_grpo_clip_loss(
-    advantages: Tensor,
-    policy_log_probs: Tensor,
-    old_log_probs: Tensor,
-    cliprange: float | tuple[float, float],
-) -> tuple[Tensor, dict[str, Tensor]]:
-    """The clipped loss of each token (B, T), before masking: -min(r A, clip(r) A).
-
-    Log-probabilities are (B, T), advantages (B, 1) or (B, T). The metadata are (B, T) too: the
-    ratios `importance_wts` and `clipped_wts`, and as 0 and 1 `was_clipped` (these differ) and
-    `min_is_rhs` (the clipped one is the minimum, which has no gradient).
-    """
-    clip = (cliprange, cliprange) if isinstance(cliprange, int | float) else cliprange
-    return _clipped(advantages, policy_log_probs - old_log_probs, clip)
-
-
-def _clipped(
-    advantages: Tensor, change: Tensor, clip: tuple[float, float]
-) -> tuple[Tensor, dict[str, Tensor]]:
-    ratio = change.exp()
-    clipped = ratio.clamp(1 - clip[0], 1 + clip[1])
-    free, bound = ratio * advantages, clipped * advantages
-    return -torch.min(free, bound), {
-        "importance_wts": ratio.detach(),
-        "clipped_wts": clipped.detach(),
-        "was_clipped": (ratio != clipped).int(),
-        "min_is_rhs": (bound < free).int(),
-    }
 
 
 def _k3(change: Tensor) -> Tensor:

@@ -15,33 +15,27 @@ from ...errors import UsageError
 from ..core.batches import epoch_order
 from ..core.rollout_types import PromptRequest
 
-TRIES = 3
+TRIES = 3  # of a prompt in an epoch
 
 
 class PromptQueue:
-    """Hands out each prompt once an epoch, for `epochs` epochs; None is without end.
+    """Hands out each prompt once an epoch, without end, until all prompts have failed.
 
     Each epoch is shuffled by the seed (as `batches.rows_of_step`), or keeps the given order if the
-    seed is None. A prompt whose request failed `tries` times in an epoch has failed for good. Ids
+    seed is None. A prompt whose request failed `TRIES` times in an epoch has failed for good. Ids
     may repeat: a prompt is its index.
 
     For one thread. `pop` takes constant time, except for the first prompt of an epoch.
 
     Raises:
-        UsageError: no prompts, or fewer than one epoch or try.
+        UsageError: no prompts.
     """
 
-    def __init__(
-        self, ids: Sequence[str], *, seed: object = 0, epochs: int | None = None, tries: int = TRIES
-    ) -> None:
+    def __init__(self, ids: Sequence[str], *, seed: object = 0) -> None:
         if not ids:
             raise UsageError("there are no prompts")
-        if epochs is not None and epochs < 1 or tries < 1:
-            raise UsageError(f"epochs ({epochs}) and tries ({tries}) must be at least 1")
         self._ids, self._seed = ids, None if seed is None else f"{seed}"
-        self._epochs, self._tries = epochs, tries
         self._digest = ""
-        self._done = self._failed = 0
         self._requeued: deque[PromptRequest] = deque()  # the next first
         # The three below have the key (epoch, index) or index.
         self._in_flight: dict[tuple[int, int], PromptRequest] = {}  # the oldest first
@@ -56,7 +50,7 @@ class PromptQueue:
     def pop(self) -> PromptRequest | None:
         """Request the next prompt; None if none can be handed out now.
 
-        After None, a prompt in flight may still be requeued, unless the queue is `finished`.
+        After None, a prompt in flight may still be requeued.
         """
         if self._requeued:
             last = self._requeued.popleft()
@@ -80,13 +74,11 @@ class PromptQueue:
             ValueError: the request is not in flight (here and in the methods below).
         """
         self._faults.pop(self._land(request), None)
-        self._done += 1
 
     def failed(self, request: PromptRequest, why: str) -> None:
         """Give the prompt up, in this epoch and all later ones."""
         self._faults.pop(self._land(request), None)
         self._reasons.setdefault(request.index, why)
-        self._failed += 1
         self._skip_failed()
 
     def requeue(self, request: PromptRequest) -> None:
@@ -101,7 +93,7 @@ class PromptQueue:
         """
         key = (request.epoch, request.index)
         faults = self._faults.get(key, 0) + 1
-        if faults >= self._tries:
+        if faults >= TRIES:
             self.failed(request, why)
             return False
         self.requeue(request)
@@ -117,22 +109,6 @@ class PromptQueue:
         return self._in_flight.get((request.epoch, request.index)) == request
 
     @property
-    def finished(self) -> bool:
-        """Whether every prompt of every epoch is done or failed."""
-        left = self._in_flight or self._requeued or self._position < len(self._ids)
-        return not left and not self._has_next_epoch()
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Prompts by status; the sum is prompts times epochs begun.
-
-        A prompt that failed counts as failed in every later epoch.
-        """
-        pending = len(self._ids) - self._position + len(self._requeued)
-        in_flight = len(self._in_flight)
-        return dict(pending=pending, in_flight=in_flight, done=self._done, failed=self._failed)
-
-    @property
     def failures(self) -> Mapping[str, str]:
         """Why prompts failed, by id."""
         return {self._ids[index]: why for index, why in self._reasons.items()}
@@ -143,8 +119,6 @@ class PromptQueue:
             "prompts": self._fingerprint(),
             "epoch": self.epoch,
             "at": self._position,
-            "done": self._done,
-            "failed": self._failed,
             "in_flight": self._state_of(self._in_flight.values()),
             "waiting": self._state_of(self._requeued),
             "reasons": [[index, why] for index, why in self._reasons.items()],
@@ -162,7 +136,7 @@ class PromptQueue:
         if state["prompts"] != self._fingerprint():
             raise UsageError("these are not the prompts, or not the seed, that the run began with")
         self._begin(state["epoch"])
-        self._position, self._done, self._failed = state["at"], state["done"], state["failed"]
+        self._position = state["at"]
         self._reasons = {index: why for index, why in state["reasons"]}
         entries = [*state["in_flight"], *state["waiting"]]
         self._faults = {(epoch, index): faults for index, epoch, _, faults in entries if faults}
@@ -182,14 +156,12 @@ class PromptQueue:
         self._skip_failed()
 
     def _has_next_epoch(self) -> bool:
-        left = self._epochs is None or self.epoch + 1 < self._epochs
-        return left and len(self._reasons) < len(self._ids)
+        return len(self._reasons) < len(self._ids)
 
     def _skip_failed(self) -> None:
         """Advance past prompts that have failed for good."""
         while self._position < len(self._ids) and self._order[self._position] in self._reasons:
             self._position += 1
-            self._failed += 1
 
     def _land(self, request: PromptRequest) -> tuple[int, int]:
         if not self.is_in_flight(request):

@@ -72,62 +72,65 @@ class TrainingConfig(Config):
     model           folder or hub name of the model and its tokenizer
     algorithm       "sft": learn the rows' responses; "grpo": sample completions, learn from rewards
     data            the rows: a local file or folder, s3://BUCKET/KEY, hf:NAME[:CONFIG]:SPLIT
-    datasets        instead of data, several to mix: [{"name": ..., "path": ...}, ...]
+    datasets        instead of data, several data sets to mix: [{"name": ..., "path": ...}, ...]
     mix             how datasets are mixed: "shuffled", "sequential", or "weighted" by their weights
     out             the folder in which each run gets its own folder
-    engine          "local": one CPU or GPU; "trl": TRL's; "asyncio", "ray": at scale
+    engine          "local": one CPU or GPU; "trl": TRL's trainers; "asyncio", "ray": at scale
     engine_options  keywords for TRL's config; with other engines for transformers' from_pretrained
     prompt_template  one of chat, qwen, question_answer, r1_zero, mbpp, humaneval or plain
     reward          options of the reward, such as {"partial": true, "timeout": 5}
     max_steps       optimizer steps
     batch_size      rows (sft) or prompts (grpo) per step
     tokens_per_batch  tokens per forward pass, padding included, at most; a longer row is skipped
-    learning_rate   peak; it decays by a cosine to a tenth of it
+    learning_rate   peak learning rate; a cosine decays it to a tenth
     warmup_steps    steps of linear warm-up
-    weight_decay    of AdamW, on matrices only: not on norms, biases or embeddings
+    weight_decay    weight decay of AdamW, on matrices only: not on norms, biases or embeddings
     adam_beta1      AdamW's decay of the gradients' mean
     adam_beta2      AdamW's decay of the squared gradients' mean
     max_grad_norm   norm that gradients are clipped to
-    max_new_tokens  tokens of a completion; the reward of a truncated one is 0 at most
+    max_new_tokens  maximum tokens of a completion; a truncated completion earns at most 0
     reward_truncated  give a truncated completion the reward of its text instead
     group_size      completions sampled per prompt
-    tools           tools that the model calls in their tags: python, javascript, sql (local)
-    max_tool_calls  calls of a rollout, at most; what tools return counts as max_new_tokens (local)
+    tools           tools that the model may call, each in a tag of its name: python, javascript,
+                    sql (local)
+    max_tool_calls  maximum calls of a rollout; tool output counts towards max_new_tokens (local)
     temperature     sampling temperature
     top_p           sample from the likeliest tokens with at least this probability
     loss            "reinforce", "grpo", "dr_grpo", "dapo", "dapo_group" or "gspo"
-    count_equal_groups  means of the loss count groups of equal rewards, as TRL's do
-    clip_low        how far below 1 a probability ratio has a gradient; 0: as the loss has it
-    clip_high       how far above 1 it has one; 0: as the loss has it
-    importance_sampling_cap  cap of the ratio of the policy to its sampler, by which tokens are
-                    weighted then (truncated importance sampling); 0: off; trl has its own
+    count_equal_groups  count groups of equal rewards in the means of the loss, as TRL does
+    clip_low        how far below 1 a probability ratio has a gradient; 0: the default of the loss
+    clip_high       how far above 1 a probability ratio has a gradient; 0: the default of the loss
+    importance_sampling_cap  weigh tokens by the ratio of the policy's to the sampler's probability,
+                    capped at this value (truncated importance sampling); 0: off; trl has its own
     kl_coef         weight of the KL divergence from the initial model
-    kl_estimator    "k1", "k2" or "k3", the estimator of that divergence (trl: k3)
+    kl_estimator    estimator of the KL divergence: "k1", "k2" or "k3" (trl: k3)
     max_staleness   steps by which the sampling policy may be older than the trained one
     rollout_workers  workers that sample completions, each with its own model (at scale)
     reward_workers   workers that score completions (at scale)
     worker_timeout  seconds per call, after which a worker is replaced; 0: no limit (at scale)
-    ray_address     HOST:PORT of a Ray cluster; else $RAY_ADDRESS, else one is started here (ray)
+    ray_address     HOST:PORT of a Ray cluster (default: $RAY_ADDRESS, else a cluster is started
+                    here) (ray)
     rollout_backend  sampling by "transformers", or on GPUs by "vllm" (ray)
     rollout_gpus    GPUs per rollout worker, if the cluster has any (ray)
     rollout_options  keywords for vLLM's LLM, such as {"gpu_memory_utilization": 0.8} (ray)
     prompts_per_pass  prompts per forward pass, at most; 0: as tokens_per_batch allows
     prompts_per_sync  prompts between two syncs of the weights; 0: batch_size (at scale)
     num_iterations  updates that reuse a prompt's completions, if fresh enough (at scale)
-    keep_zero_std_groups  train on groups of equal rewards, too (at scale)
-    sft_weight      weight of an SFT loss on the rows' responses beside GRPO's
+    keep_zero_std_groups  also train on groups of equal rewards (at scale)
+    sft_weight      weight of an SFT loss on the rows' responses, added to GRPO's
     save_every      steps between two checkpoints; the last step is always saved
-    save_total_limit  checkpoints that are kept
+    save_total_limit  number of checkpoints that are kept
     checkpoint_uri  where checkpoints are published: s3://BUCKET/FOLDER/, or a folder
     trace_uri       where events and rollouts are published, at each checkpoint and at the end
     remove_local    remove local checkpoints once published, except the newest
-    generations_every  steps between two looks at the greedy answers to the first 8 rows, logged
-                    with their entropies and rewards as the event "generations"; 0: none (local)
+    generations_every  steps between two logs of greedy answers to the first 8 rows, with entropies
+                    and rewards (event "generations"); 0: never (local)
     dtype           "float32", or "bfloat16" for computing; the weights stay float32
-    device          "auto": a GPU if there is one; or "cpu", "cuda", "cuda:1", "mps"
+    device          "auto": a GPU if available; or "cpu", "cuda", "cuda:1", "mps"
     seed            seed of the run
     tracking        any of "tensorboard" and "wandb"
-    audit_rollouts  log the shares of paid completions that look like a trick: audit/same_text, ...
+    audit_rollouts  log the shares of rewarded completions that look like reward hacking:
+                    audit/same_text, ...
 
     Raises:
         UsageError: a value of the wrong type, or out of its range; the message names the key.

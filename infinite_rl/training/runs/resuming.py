@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ...errors import UsageError
 from ...files.atomic import locked
+from ...manifest import refuse_changes
 from ...redact import redact
 from . import checkpoint
 from .config import AT_SCALE, TrainingConfig
@@ -59,13 +60,5 @@ def check_unchanged(run: Path, config: TrainingConfig) -> None:
     before = {**TrainingConfig("-").values(), **read_config(run)}  # which may lack a new key
     at_scale = {before["engine"], now["engine"]} <= set(AT_SCALE)
     may_change = MAY_CHANGE | {"engine"} if at_scale else MAY_CHANGE
-    changed = [
-        f"{name} was {before[name]!r}, is {value!r}"
-        for name, value in now.items()
-        if name not in may_change and value != before[name]
-    ]
-    if changed:
-        raise UsageError(
-            f"{run} was started with another config: {'; '.join(changed)}. Use the same, or start "
-            "a new run"
-        )
+    fixed = {name: value for name, value in now.items() if name not in may_change}
+    refuse_changes(run, {name: before[name] for name in fixed}, fixed, "or start a new run")
