@@ -117,7 +117,7 @@ def beside_the_authors(rows: list[dict[str, Any]], texts: list[str]) -> None:
         verdicts = 0
         for row, text in zip(rows, cycled(texts), strict=False):
             response = change(text)
-            theirs = judge(judged_text(response)[0], row)
+            theirs = judge(judged_text(response)[1], row)
             verdicts += len(theirs)
             for name, reward in rewards.items():
                 ours = followed(reward, response, row)

@@ -27,8 +27,8 @@ from infinite_rl.certificates import CertificateIndex
 from infinite_rl.files.logs import read_rows
 from infinite_rl.inference.journal import answers, slot_seed
 from infinite_rl.layout import render, tagged
+from infinite_rl.solver_prompts import INITIAL_SOLUTIONS, MAX_SOLUTIONS
 from infinite_rl.store import DATASET, DATASET_COLUMNS, FAILED, FAILED_COLUMNS, JOURNAL
-from infinite_rl.verification.self_consistency import INITIAL_SOLUTIONS, MAX_SOLUTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "support"))

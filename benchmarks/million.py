@@ -33,7 +33,7 @@ LOAD = (
     "print(len(load_dataset(sys.argv[1])))"
 )
 COPY = (
-    "import sys, pathlib; from infinite_rl.dataset.typed_copy import keep_copy; "
+    "import sys, pathlib; from infinite_rl.dataset.parquet import keep_copy; "
     "print(keep_copy(pathlib.Path(sys.argv[1])))"
 )
 INDEX = """

@@ -37,8 +37,8 @@ NO_DATA = "no data in ../shared/data"
 
 def sandbox(quick: bool) -> Iterator[Line]:
     """Programs in the WebAssembly sandboxes, each beside a fresh subprocess, which isolates
-    nothing. `docs/results/rivals.md` has forks, warm interpreters and other sandboxes, some of them
-    faster. Reference solutions are counted beside those that pass outside, on CPython 3.11 and
+    nothing. [Rivals](results/rivals.md) has forks, warm interpreters and other sandboxes, some of
+    them faster. Reference solutions are counted beside those that pass outside, on CPython 3.11 and
     Node 20, as recorded."""
     rounds = 5 if quick else 21
     with RewardExecutor(timeout=30) as executor:
@@ -48,7 +48,7 @@ def sandbox(quick: bool) -> Iterator[Line]:
             yield _beside(f"JavaScript: {name}", took, "node -e")
         late = boxes.overshoots(executor, 1 if quick else 5)
         worst = max(map(max, late.values())) * 1000
-        yield Line("programs without end: worst delay of their stop", "ms", worst, "sandbox")
+        yield Line("endless programs: longest delay of the stop", "ms", worst, "sandbox")
         yield from _references(executor, quick)
     for language, rates in boxes.throughput(60 if quick else 400, 1 if quick else 5):
         what, theirs = f"{language}: hello worlds, two at a time", rates.get("2 subprocesses")
@@ -88,10 +88,10 @@ def _references(executor: RewardExecutor, quick: bool) -> Iterator[Line]:
 
 
 def maths(quick: bool) -> Iterator[Line]:
-    """Verdicts on the labelled pairs of `math_pairs.txt` beside Math-Verify's, in CPU time of
-    processes and their children. The labels follow this project's conventions, which
-    `docs/results/math_verify_differences.md` compares with Math-Verify's. Math-Verify judges a
-    batch pair by pair."""
+    """Verdicts on the labelled pairs of `tests/reward_functions/math_pairs.txt` beside
+    Math-Verify's, in CPU time of processes and their children. The labels follow this project's
+    conventions, which [differences](results/math_verify_differences.md) compares with
+    Math-Verify's. Math-Verify judges a batch pair by pair."""
     rounds, most = (1, 60) if quick else (3, 200)
     table = labelled()
     pairs = [pair.sides for pair in table]
@@ -180,7 +180,7 @@ def dataset(quick: bool) -> Iterator[Line]:
     leaks = curation.planted_leaks(few=quick)
     yield from _detection("decontaminate", leaks, curation.found_leaks(leaks.rows))
     sides = curation.split_copies(few=quick)
-    what, unit = "split: copies on another side than their row", f"of {sides.copies:,}"
+    what, unit = "split: copies in another split than their row", f"of {sides.copies:,}"
     chance = round(sides.by_chance)
     yield Line(what, unit, sides.apart, "dataset split", chance, "a random split, computed")
     rows = 1_000 if quick else 10_000
@@ -193,16 +193,16 @@ def _detection(verb: str, planted: Planted, figures: Sequence[Duplicate | Leak])
     script, plants = f"dataset {verb}", planted.plants
     others = sum("kept" in kind for kind, _ in plants)
     unit, recall = f"% of {len(plants) - others:,}", 100 * planted.recall(figures)
-    yield Line(f"{verb}: what was planted, found", unit, recall, script)
+    yield Line(f"{verb}: planted rows that were found", unit, recall, script)
     if others:
         false_positives = sum(
             count for kind, count in planted.hits(figures).items() if "kept" in kind
         )
         yield Line(
-            f"{verb}: other tasks taken for copies", f"of {others:,}", false_positives, script
+            f"{verb}: different tasks removed as copies", f"of {others:,}", false_positives, script
         )
     wrong = sum(one.row <= planted.first for one in figures)
-    yield Line(f"{verb}: other rows taken", f"of {planted.first:,}", wrong, script)
+    yield Line(f"{verb}: other rows removed", f"of {planted.first:,}", wrong, script)
 
 
 # --- training ------------------------------------------------------------------------------------

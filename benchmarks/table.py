@@ -27,7 +27,7 @@ PACKAGES = (
     *("wasmtime", "mpmath", "sympy", "numpy", "google-genai", "math-verify"),
     *("torch", "transformers", "trl"),
 )
-HEAD = "| what | unit | ours | peer | ratio | script |\n|---|---|---:|---:|---:|---|"
+HEAD = "| measured | unit | Infinite RL | peer | ratio | script |\n|---|---|---:|---:|---:|---|"
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,10 @@ def page(parts: Sequence[Part], command: str, quick: bool) -> str:
     return "\n".join(
         [
             "# Benchmarks\n",
-            f"`{command}` measured this. Ours and its peer took turns in one run. A figure is the "
-            "median of several rounds; the lowest and the highest round are in brackets. The ratio "
-            "says how many times better ours is: below 1, the peer is better. "
+            f"`{command}` measured these figures. Infinite RL and the peer took turns in one run. "
+            "A figure is the median of several rounds; the lowest and the highest round are in "
+            "brackets. The ratio says how many times better Infinite RL is: below 1, the peer is "
+            "better. "
             "`python -m benchmarks.SCRIPT` prints the details of a line, and "
             "`python -m benchmarks --help` lists all benchmarks; those that take longer, or look "
             "for faults, have a page in `docs/results/`.\n",

@@ -39,8 +39,8 @@ from benchmarks.simulated_author import (
     task,
 )
 from infinite_rl.files.logs import CsvLog, read_jsonl, read_rows
-from infinite_rl.generation.gate import Novelty
 from infinite_rl.generation.ideas import IdeaCall, Ideas
+from infinite_rl.generation.novelty import Novelty
 from infinite_rl.generation.plan import Plan
 from infinite_rl.generation.planner import Planner
 from infinite_rl.generation.progress import Progress

@@ -31,13 +31,10 @@ from infinite_rl.files.logs import read_rows
 from infinite_rl.generator import generate_dataset
 from infinite_rl.inference.journal import answers
 from infinite_rl.layout import fenced, render, tagged
+from infinite_rl.solver_prompts import MAX_SOLUTIONS
 from infinite_rl.store import DATASET, FAILED
 from infinite_rl.types import Completion
-from infinite_rl.verification.self_consistency import (
-    MAX_SOLUTIONS,
-    ConsistencyResult,
-    rejection_reason,
-)
+from infinite_rl.verification.self_consistency import ConsistencyResult, rejection_reason
 
 AT_FAULT, BENT = 0.15, 0.3  # of the author's tasks; of its repairs
 ACCURACIES, MEETINGS = (0.9, 0.7, 0.5), (0.0, 0.2, 0.5)

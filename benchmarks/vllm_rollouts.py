@@ -21,9 +21,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
-
 from infinite_rl.dataset import rows
 from infinite_rl.evaluation import EvaluationConfig, evaluate
 from infinite_rl.training import TrainingConfig, train
@@ -48,6 +45,8 @@ class Agreement:
 
 def main() -> None:
     """Print the tables."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
         "--steps", type=int, default=20, help="updates of GRPO (default %(default)s)"

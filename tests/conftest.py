@@ -15,6 +15,7 @@ import pytest
 from commands import NO_KEY, Here
 from core_tier import CORE
 from hypothesis import settings
+from long_first import long_first
 
 from infinite_rl import cli
 
@@ -28,6 +29,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Verdicts wait for optimised code, so that nothing is compiled beside the tests.
 os.environ.setdefault("INFINITE_RL_COMPILER", "optimising")
+# Ray would replace `print` for the rest of the process, and tests of builtins would find its own.
+os.environ.setdefault("RAY_TQDM_PATCH_PRINT", "0")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -37,14 +40,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if "/".join(collection_path.parts[-2:]) in files else True
 
 
-@pytest.hookimpl(tryfirst=True)  # before the expression after -m is looked at
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # before the expression after -m is looked at
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         file = "/".join(item.path.parts[-2:])
         test = item.name.partition("[")[0]
         is_quick = not {mark.name for mark in item.iter_markers()} & {"slow", "soak"}
         if is_quick and {file, f"{file}::{test}"} & CORE:
             item.add_marker("core")
+    yield
+    if workers := os.environ.get("PYTEST_XDIST_WORKER_COUNT"):
+        items[:] = long_first(items, int(workers))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -49,7 +49,7 @@ def test_a_median_is_shown_with_its_lowest_and_highest_round() -> None:
 def test_a_page_says_machine_date_versions_and_that_it_was_quick() -> None:
     part = measured("good", good, quick=True)
     text = page([part], "python -m benchmarks --quick", quick=True)
-    assert text.startswith("# Benchmarks\n\n`python -m benchmarks --quick` measured this")
+    assert text.startswith("# Benchmarks\n\n`python -m benchmarks --quick` measured these")
     assert "**Quick**" in text and "**Quick**" not in page([part], "", quick=False)
     for what in ("date: 20", "processor: ", "memory: ", "system: ", "Python: 3", "wasmtime "):
         assert f"- {what}" in text or f" {what}" in text

@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 from commands import read
+from labelled import soak
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -46,6 +47,15 @@ def matches(pattern: str) -> list[tuple[str, str]]:
         for page, text in PAGES.items()
         for one in dict.fromkeys(re.findall(pattern, text.replace("\\\n", " "), re.M))
     ]
+
+
+LONGEST = 1_500  # words: about six minutes of reading
+
+
+def test_no_guide_is_too_long_to_read_in_one_sitting() -> None:
+    guides = {page: text for page, text in PAGES.items() if page != "benchmarks.md"}  # a table
+    words = {page: len(text.split()) for page, text in guides.items()}
+    assert {page: count for page, count in words.items() if count > LONGEST} == {}
 
 
 # --- links ---------------------------------------------------------------------------------------
@@ -145,8 +155,8 @@ def test_each_config_is_accepted(tmp_path: Path) -> None:
             assert TrainingConfig.of({"model": "m", **rows, **yaml.safe_load(block)})
 
 
-def test_the_files_of_the_page_on_tasks_are_accepted(tmp_path: Path) -> None:
-    engine, conversions = blocks("tasks.md", "yaml")
+def test_the_files_of_the_pages_on_tasks_are_accepted(tmp_path: Path) -> None:
+    (engine,), (conversions,) = blocks("task-engine.md", "yaml"), blocks("tasks.md", "yaml")
     (tmp_path / "engine.yaml").write_text(engine, encoding="utf-8")
     assert read(f"generate {tmp_path / 'engine.yaml'}").config().max_cost == 20
     (tmp_path / "conversions.yaml").write_text(conversions, encoding="utf-8")
@@ -168,21 +178,29 @@ def test_the_task_type_of_the_page_on_tasks_goes_all_the_way(
         assert main(shlex.split(line)[1:]) == 0, line
     [(kind, count)] = Counter(row["type"] for row in read_export("words_for_trl", "trl")).items()
     assert kind in PAGES["adapters.md"] and count == 20
-    reward_function = for_trl(extra={kind: sys.modules["sorting"].SortedWords(kind)})
     rows = list(read_export("words_for_trl", "trl"))
     columns = {name: [row[name] for row in rows] for name in ("type", "answer")}
     responses = [row["response"] for row in rows]
-    assert reward_function(["?"] * 20, responses, **columns) == [1.0] * 20
+    for own in (
+        {"extra": {kind: sys.modules["sorting"].SortedWords(kind)}},
+        {"rewards": "words_for_trl/rewards"},
+    ):
+        assert for_trl(**own)(["?"] * 20, responses, **columns) == [1.0] * 20
+    _, export = blocks("environments.md", "bash")
+    run_bash(export)
+    assert len(list(read_export("word_tasks", "verifiers"))) == 20
+    assert Path("word_tasks/word_tasks/rewards/sorting.py").read_text("utf-8") == reward
 
 
 # --- Python --------------------------------------------------------------------------------------
-# What a guide names that has to be downloaded, and what is here in its place.
+# What a guide names that has to be downloaded or takes long, and what is here in its place.
 HERE = {
     "Qwen/Qwen3-0.6B": "tiny",
     "Qwen/Qwen3-1.7B": "tiny",
     "Qwen/Qwen3-1.7B-Base": "tiny",
     "hf:openai/gsm8k:main:train": "gsm8k.jsonl",
     '["gsm8k"]': '["rows.jsonl"]',
+    "--num_samples 8": "--num_samples 4",  # the mutants of a coding row take ten seconds
 }
 
 
@@ -231,12 +249,16 @@ def test_the_python_of_a_guide_runs(page: str, here: Path) -> None:
 
 
 def run_python(block: str, page: str) -> None:
+    exec(compile(with_stand_ins(block), page, "exec"), {})
+
+
+def with_stand_ins(block: str) -> str:
     for named, stand_in in HERE.items():
         block = block.replace(named, stand_in)
-    exec(compile(block, page, "exec"), {})
+    return block
 
 
-@pytest.mark.slow
+@pytest.mark.slow(25)
 @pytest.mark.parametrize("page", RUN)
 def test_a_guide_runs_from_top_to_bottom(page: str, here: Path) -> None:
     for library in ("torch", "datasets", "rensa"):
@@ -250,7 +272,7 @@ def test_a_guide_runs_from_top_to_bottom(page: str, here: Path) -> None:
 
 @pytest.mark.slow
 def test_the_exports_of_the_guide_on_environments_are_made(here: Path) -> None:
-    (block,) = blocks("environments.md", "bash")
+    block, _ = blocks("environments.md", "bash")
     run_bash(block)
     for path in ("my_tasks/pyproject.toml", "my_server/server.py", "harbor_tasks", "for_gym"):
         assert (here / path).exists()
@@ -260,7 +282,8 @@ def run_bash(block: str) -> None:
     """Run a block in the current folder, without a key, as in an environment that is active."""
     path = f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"
     environment = {"PATH": path, "HOME": os.environ["HOME"], "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(["bash", "-euc", block], env=environment, capture_output=True, text=True)
+    command = ["bash", "-euc", with_stand_ins(block)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, block + done.stdout + done.stderr
 
 
@@ -278,6 +301,12 @@ def test_the_rewards_train_in_trl_as_the_guide_says(here: Path) -> None:
         block = block.replace(named, stand_in)
     exec(compile(block, "adapters.md", "exec"), {})
     assert list(Path("out").glob("checkpoint-*"))
+    before, (on_a_cpu,) = (
+        block.rpartition("GRPOTrainer(")[0],
+        [each for each in blocks("adapters.md", "python") if "use_cpu" in each],
+    )
+    exec(compile(before + on_a_cpu, "adapters.md", "exec"), {})
+    assert list(Path("trainer_output").glob("checkpoint-2"))
 
 
 def test_what_a_guide_imports_of_ours_is_there() -> None:
@@ -302,13 +331,27 @@ def names_in(module: str) -> set[str]:
 
 
 # --- the site ------------------------------------------------------------------------------------
-@pytest.mark.slow
-def test_the_pages_are_made_without_a_warning_and_have_every_public_name(tmp_path: Path) -> None:
+@pytest.mark.slow(35)
+@pytest.mark.parametrize("theme", ["basic", *soak("furo")])  # to dress each page is a third of all
+def test_the_pages_are_made_without_a_warning_and_have_every_public_name(
+    tmp_path: Path, theme: str
+) -> None:
     pytest.importorskip("sphinx")
     from sphinx.util.inventory import InventoryFile
 
     made = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "docs", tmp_path],
+        [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "-W",
+            "--keep-going",
+            "-q",
+            "-D",
+            f"html_theme={theme}",
+            "docs",
+            tmp_path,
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -19,8 +19,6 @@ Best Purse Shelf Pieces Gate Traffic Spacing LearnedPace Place Meeting spoken re
 mutation_score surroundings comfort tell proof shelf replays keep_equal_groups reward_cut_off
 """
 OLD_NAMES = {*_VAGUE.split(), *_RENAMED.split()}
-# Public: a field of `ExampleParser`'s result.
-PUBLIC = {("infinite_rl/parsing/sections.py", "found")}
 
 
 def definitions(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -44,8 +42,44 @@ def test_the_old_words_are_gone(folder: str) -> None:
         if path.stem in OLD_NAMES:
             faults.append(f"{shown}: the name of the module")
         for line, name in definitions(ast.parse(path.read_text(encoding="utf-8"))):
-            if name.strip("_") in OLD_NAMES and (shown.as_posix(), name) not in PUBLIC:
+            if name.strip("_") in OLD_NAMES:
                 faults.append(f"{shown}:{line} {name}")
+    assert not faults, "\n".join(faults)
+
+
+# --- docstrings ----------------------------------------------------------------------------------
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+# Words in backticks with which a sentence begins: "`text` and `start` are ...".
+SUBJECTS = re.compile(r"(?:\A|\.\s+|\n\s*\n\s*)((?:`[a-z_]\w*`[,\s]+(?:and |or )?)+)[a-z]")
+
+
+def words(tree: ast.Module) -> set[str]:
+    """The names in a module, and the words of its strings that are names and no sentences."""
+    parts = ("id", "attr", "arg", "name", "module", "value")
+    texts = [getattr(node, part, None) for node in ast.walk(tree) for part in parts]
+    names = (text for text in texts if isinstance(text, str) and re.fullmatch(r"[\w. ]+", text))
+    return {word for text in names for word in re.split(r"[. ]", text)}
+
+
+@pytest.mark.slow
+def test_a_docstring_explains_parameters_and_fields_that_are_there() -> None:
+    """Those of the maths are left out: there a word in backticks may be that of an answer."""
+    paths = [p for p in (ROOT / "infinite_rl").rglob("*.py") if p.parent.name != "math"]
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(paths)}
+    defined = {
+        path: [node for node in ast.walk(tree) if isinstance(node, DEFINITIONS)]
+        for path, tree in trees.items()
+    }
+    anywhere = {node.name for nodes in defined.values() for node in nodes}
+    faults = [
+        f"{path.relative_to(ROOT)}:{node.lineno} `{word}`"
+        for path, nodes in defined.items()
+        for here in [words(trees[path]) | anywhere]
+        for node in nodes
+        for subjects in SUBJECTS.findall(ast.get_docstring(node) or "")
+        for word in re.findall(r"`(\w+)`", subjects)
+        if word not in here
+    ]
     assert not faults, "\n".join(faults)
 
 

@@ -12,6 +12,8 @@ nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("pyarrow")
 pytest.importorskip("torch")
 
+from infinite_rl.training.runs.demo import QUICK
+
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "archive_examples" / "notebooks").glob("*.ipynb"))
 
@@ -29,13 +31,19 @@ def test_the_notebooks_are_kept_with_the_outputs_of_one_run_and_no_path_of_its_m
         assert not re.search(r"/(?:tmp|root|home|work|Users)/", str(outputs))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(28)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last cell asserts what the others came to; a cell that raises ends the run."""
+    """The last cell asserts what the others came to; a cell that raises ends the run.
+
+    The model is trained as `train demo --quick` trains it: for a third of the kept run's time.
+    """
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     for variable in ("IPYTHONDIR", "TMPDIR"):
         monkeypatch.setenv(variable, str(tmp_path))
     notebook: Any = nbformat.read(path, as_version=4)
+    quick = f"Recipe({QUICK.sft_steps}, {QUICK.grpo_steps}, rows={QUICK.rows}"
+    for cell in notebook.cells:
+        cell.source = cell.source.replace("Recipe(300, 200, rows=8_000", quick)
     where = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(notebook, timeout=900, resources=where).execute()

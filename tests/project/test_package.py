@@ -1,10 +1,12 @@
 """The package as a whole: light to import, honest about its names, with examples that pass."""
 
+import ast
 import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,6 @@ from infinite_rl.layout import header
 from infinite_rl.prompts import (
     RECTIFY_PROMPT,
     TASK_SYSTEM_PROMPTS,
-    TYPE_PROMPTS,
     rectify_request,
     task_request,
 )
@@ -34,7 +35,7 @@ LAYERS = (
     {"errors"},
     {"parsing", "files", "workers", "config", "redact", "estimators", "vllm_library"},
     {"tasks", "certificates"},
-    {"prompts", "providers", "storage", "store", "sandbox"},
+    {"prompts", "solver_prompts", "providers", "storage", "store", "sandbox"},
     {"manifest", "procedural"},
     {"reward_functions", "doctor"},
     {"verification"},
@@ -87,6 +88,22 @@ def test_layers_import_downwards_only() -> None:
 
 def test_no_modules_import_each_other() -> None:
     assert import_circles() == []
+
+
+def test_no_import_sets_an_environment_variable() -> None:
+    """It would stay for the process, and each test and child that came later would find it."""
+
+    def on_import(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+        for node in nodes:
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.expr)):
+                yield node
+                yield from on_import(ast.iter_child_nodes(node))
+
+    for path in [*PACKAGE.rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")]:
+        for node in on_import([ast.parse(path.read_text(encoding="utf-8"))]):
+            if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign, ast.Delete)):
+                text = ast.unparse(node)
+                assert not re.match(r"(del )?os\.(environ|putenv|unsetenv)", text), path
 
 
 # --- libraries -----------------------------------------------------------------------------------
@@ -325,7 +342,7 @@ def test_examples_pass_or_are_noticed(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_prompts_derive_from_the_task_table_and_ask_for_three_heads_and_one_tag() -> None:
     names = {*TASKS, *(task.family for task in TASKS.values())}
-    assert set(TYPE_PROMPTS) == set(TASK_SYSTEM_PROMPTS) == names
+    assert set(TASK_SYSTEM_PROMPTS) == names
     assert TASK_SYSTEM_PROMPTS["coding"] == TASKS["python"].system_prompt
     for task in TASKS.values():
         prompt = task.system_prompt

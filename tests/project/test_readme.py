@@ -13,7 +13,7 @@ from test_docs import PAGES, blocks
 
 from infinite_rl import Sample, generate_dataset, get_reward_functions
 from infinite_rl.procedural import ProceduralProvider
-from infinite_rl.prompts import TASK_SYSTEM_PROMPTS, TYPE_PROMPTS
+from infinite_rl.prompts import TASK_SYSTEM_PROMPTS
 from infinite_rl.reward_functions.math.extract import Convention
 from infinite_rl.reward_functions.math.verify import VerdictStatus
 from infinite_rl.store import DATASET_COLUMNS
@@ -73,13 +73,12 @@ def test_the_row_is_one_that_is_made_and_passes() -> None:
     sample = Sample(row["type"], row["prompt"], row["answer"], row["response"])
     assert set(row) <= set(DATASET_COLUMNS) and sample.id == row["id"]
     assert get_reward_functions()["math"].compute_reward(row["response"], row["answer"]).passed
-    system, request = TASK_SYSTEM_PROMPTS["math"], TYPE_PROMPTS["math"]
-    text = ProceduralProvider().complete(system, request, int(row["seed"])).text
+    text = ProceduralProvider().complete(TASK_SYSTEM_PROMPTS["math"], "", int(row["seed"])).text
     assert row["prompt"] in text and row["response"] in text
 
 
 def test_each_figure_stands_in_the_page_that_it_names() -> None:
-    section = README.split("## Five figures")[1].split("\n## ")[0]
+    section = README.split("## Five measurements")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (?!measured)(.*) \| \[\w+\]\((docs/\S+)\) \|$", section, re.M)
     assert len(rows) == 5
     speed = section.split("(docs/benchmarks.md)")[1]
@@ -99,7 +98,8 @@ def test_the_tables_of_the_math_verdict_are_whole() -> None:
 
 def test_ci_runs_the_readmes_test_command() -> None:
     (command,) = (block.strip() for block in blocks("README.md", "bash") if "pytest" in block)
-    assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert re.sub(r"-n \d", "-n 3", command) in script.splitlines()  # for CI's machines
 
 
 def test_every_command_and_path_of_the_readme_exists() -> None:
