@@ -24,11 +24,11 @@ _SHARES = (Fraction(3, 31), Fraction(17, 37), Fraction(39, 43))  # few poles are
 _ELSEWHERE = Fraction(7, 11)  # the value of the other variables
 
 
-def with_one_condition(node: Node, body: Node, budget: Budget) -> Node:
-    """Merge the conditions of an answer into one; return the body alone if they add nothing.
+def with_conditions(node: Node, body: Node, budget: Budget) -> Node:
+    """Put the conditions of an answer in order; return the body alone if they add nothing.
 
-    Raises Unparsed for conditions on parts of the answer, and for a claim that is plainly false:
-    `x > 0 for all x`.
+    Raises Unparsed for conditions on parts of the answer, for two on one name, and for a claim that
+    is plainly false: `x > 0 for all x`.
     """
     conditions: list[Node] = []
     open_ = body.holds("calculus")  # both answers are the same text: nothing was worked out
@@ -41,10 +41,12 @@ def with_one_condition(node: Node, body: Node, budget: Budget) -> Node:
     if not conditions:
         return body
     stated = sum(raw.value != "any" for raw in node.args[1:])
-    if len(conditions) > 1 or node.value == "inside" or stated < len(node.args) - 1:
+    names = [name for condition in conditions for name in condition.args[2:]]
+    if len({*names}) < len(names) or node.value == "inside" or stated < len(node.args) - 1:
         raise Unparsed("conditions on parts of the answer")
-    natural = not open_ and _is_natural(body, conditions[0], budget)
-    return Node("conditional", (body, conditions[0]), "natural" if natural else None)
+    natural = not open_ and all(_is_natural(body, each, budget) for each in conditions)
+    conditions.sort(key=lambda condition: str(condition.args[2].value))
+    return Node("conditional", (body, *conditions), "natural" if natural else None)
 
 
 def _in_order(condition: Node, budget: Budget) -> Node:

@@ -76,19 +76,34 @@ def _names(first: Node, second: Node) -> list[str]:
 
 
 def _conditional(first: Node, second: Node, budget: Budget) -> str:
-    """Compare answers with conditions: equal ones, or a natural condition on one side only."""
-    body, condition = first.args
+    """Compare answers with conditions: equal ones, or natural conditions on one side only.
+
+    A name that a condition binds may be another one: `2^k` and `2^m` for positive integers.
+    """
+    body, *conditions = first.args
     if second.op != "conditional":
-        alone = "" if first.value == "natural" else "a condition that one side alone states"
-        return alone or difference(body, second, budget)
-    other, opposite = second.args
-    sets = (condition.args[:2], opposite.args[:2])  # of the natural numbers with 0 or without
-    same = any(not difference(one, another, budget) for one in sets[0] for another in sets[1])
-    if condition.value != opposite.value or not same:
+        fewer = second.op == "congruence" and any(each.args[0] != REALS for each in conditions)
+        if first.value != "natural" or fewer:
+            return "a condition that one side alone states"
+        return difference(body, second, budget)
+    other, *opposites = second.args
+    if len(conditions) != len(opposites):
         return "the conditions differ"
-    everything = condition.value == "real" and sets[0][0] == REALS
-    if not everything and condition.args[2:] != opposite.args[2:]:
-        return "conditions on others"
+    for condition, opposite in zip(conditions, opposites, strict=True):
+        sets = (condition.args[:2], opposite.args[:2])  # of the natural numbers with 0 or without
+        same = any(not difference(one, another, budget) for one in sets[0] for another in sets[1])
+        if condition.value != opposite.value or not same:
+            return "the conditions differ"
+        everything = condition.value == "real" and sets[0][0] == REALS
+        names, others = condition.args[2:], opposite.args[2:]
+        if everything or names == others:
+            continue
+        name, bound = (str(each[0].value) for each in (names, others))
+        alone = len(names) == len(others) == len(conditions) == 1
+        told = other.op == "named" and bound in str(other.value)  # the `x` of `f(x)`
+        if not alone or told or bound not in other.symbols or name in other.symbols:
+            return "conditions on others"
+        other = other.substituted({bound: symbol(name)})
     return difference(body, other, budget)
 
 
@@ -123,6 +138,9 @@ def _named(first: Node, second: Node, budget: Budget) -> str:
         first, second = _renamed(first, second)
     if second.op == "named":
         kinds = sorted(_kind_of_name(str(node.value)) for node in (first, second))
+        constants = all(map(normal_form.C.fullmatch, (str(first.value), str(second.value))))
+        if constants and len(value.symbols) > 1:  # `x^2 + y^2 = C`
+            return difference(value, second.args[0], budget)
         if kinds == ["variable", "variable"] and first.value != second.value:
             return _equations(first, second, budget)
         one, other = (str(node.value).casefold() for node in (first, second))

@@ -310,6 +310,8 @@ def half_factored(first: Node, second: Node, budget: Budget) -> bool:
 
 def factors(node: Node, budget: Budget) -> list[Node]:
     """The factors of a product of whole numbers and polynomials; none of other expressions."""
+    if node.op == "neg":
+        return factors(node.args[0], budget)
     if node.op == "mul":
         parts = [factors(arg, budget) for arg in node.args]
         return [factor for part in parts for factor in part] if all(parts) else []

@@ -263,6 +263,7 @@ _STEMS = ("ans", "####", "option is", "choice is")  # of which each marker has o
 _BARE = re.compile(r"(?:^|(?<=\n))(?:final )?answer\s+(?=\$|\\[\[(])", re.IGNORECASE)
 _TAKEN_BACK, _ENDING = _TABLES.pattern("taken back"), _TABLES.pattern("ending")
 _DOUBTFUL, _DISOWNED = production("doubtful clause"), production("disowned")
+_FENCE = re.compile(r"```[a-z]*\n([^`]*)```")
 _CLAUSE = re.compile(r"[.,;:!?](?=\s|$)|\n")
 
 
@@ -299,6 +300,9 @@ def after_marker(text: str) -> str | None:
 
 
 def _statement(rest: str) -> str:
+    fence = _FENCE.match(rest)
+    if fence:
+        return fence[1].strip()
     for opener, closer in (("$$", "$$"), ("\\[", "\\]")):
         if rest.startswith(opener) and closer in rest[2:]:
             return rest[: rest.index(closer, 2) + 2]

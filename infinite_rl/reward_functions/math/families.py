@@ -121,7 +121,7 @@ def same_points(first: Sequence[Node], second: Sequence[Node], budget: Budget) -
     gap = _minus(one.start, other.start)
     if one.whole or other.whole:
         return len(names) == 1 and _same_lattice(one.ways[0], other.ways[0], gap)
-    ranks = {_rank(one.ways), _rank(other.ways), _rank([*one.ways, *other.ways, gap])}
+    ranks = {rank(one.ways), rank(other.ways), rank([*one.ways, *other.ways, gap])}
     return ranks == {len(names)}
 
 
@@ -138,7 +138,7 @@ def _minus(one: _Vector, other: _Vector) -> _Vector:
     return [a - b for a, b in zip(one, other, strict=True)]
 
 
-def _rank(rows: Sequence[_Vector]) -> int:
+def rank(rows: Sequence[_Vector]) -> int:
     """How many of these vectors are independent of each other."""
     left, rank = list(rows), 0
     for column in range(len(left[0])):

@@ -22,6 +22,7 @@ from .text_answers import (
     plain_text,
     without_commands,
     without_quantifiers,
+    without_where,
 )
 from .tokens import CONSTANTS, DENIALS, FUNCTIONS, GREEK, ascii_text
 from .tree import INFINITY, MINUS_INFINITY, ONE, REALS, WHOLE, Node, number, show, symbol
@@ -58,16 +59,22 @@ _ABOUT = re.compile(
 )
 _CONTROLS, _ESCAPED = "\a\b\f\v", re.compile(r"\\?([\a\b\f\v])(?=[a-z])")
 _DOUBLED, _COMMAND = re.compile(r"\\\\[a-z]{2}"), re.compile(r"(?<!\\)\\[a-z]{2}")
-_C = re.compile("C(?:_[0-9])?|c|K")  # of integration
+C = re.compile("C(?:_[0-9])?|c|K")  # of integration
 _NEARLY = re.compile("appro|≈|about|roughly")
 _ROUNDED = re.compile(
     r"(?:\bor\s)?(?:\\approx|≈|approximately|about|roughly)\s*[-+]?[0-9][0-9,]*\.[0-9]+"
     r"\s*(?:\\?%|\\?[a-z]{1,12}[²³]?|(?:\\[ ,]|\s)*\\text\{[^{}]{1,20}\})?\)?$"
 )
+# "E \\approx 3.2 J", but no whole number, which would be meant to be exact.
+_MEASURED = re.compile(
+    r"(^|[,;]\s*|\b(?:or|and)\b[\s}]*)([A-Za-zΔλ\\](?:[^0-9=≈<>,;]|_\{[^{}]{1,20}\}|_[0-9])*?)\s*(?:\\approx(?![a-z])|≈)\s*"
+    r"(?=[-+]?[0-9][0-9,]*(?:\.[0-9]*[1-9]"
+    r"|(?:\.[0-9]+)?(?:\\[ ,;]|[\s~])*(?!or\b|and\b)\\?[A-Za-z×·]))"
+)
 _ASIDE = re.compile(
     r"([A-Za-z]{3,}(?: [A-Za-z]+)*) \([0-9][0-9., ]*[a-z/]{0,4}\)"
 )  # "Bath (41 mm)"
-_QUANTIFIED = re.compile(r"(?i:\bfor\s)|\\forall|∀")
+_QUANTIFIED = re.compile(r"(?i:\b(?:for|where)\b)|\\forall|∀|,\s*[a-z]\b")
 
 
 def read(text: str, budget: Budget) -> Node:
@@ -87,9 +94,11 @@ def read(text: str, budget: Budget) -> Node:
         return in_words
     if _QUANTIFIED.search(cleaned):
         text, remarks, around = without_quantifiers(cleaned)
-        if remarks:
-            conditions = (_condition(remark) for remark in remarks)
-            return Node("conditional", (_formula(text), *conditions), "" if around else "inside")
+        text, behind = without_where(text)
+        if remarks or behind:
+            conditions = map(_condition, remarks + behind)
+            kind = "" if around or behind else "inside"
+            return Node("conditional", (_formula(text), *conditions), kind)
     return _formula(cleaned)
 
 
@@ -191,9 +200,19 @@ def _exactly(text: str) -> str:
     about = _ABOUT.fullmatch(text)
     if about:  # "approximately 3.14", where a whole number would be meant to be exact
         return about[1] or about[2]
+    text = _MEASURED.sub(_with_equals, text)
     rounded = _ROUNDED.search(text)
     exact = text[: rounded.start()].rstrip(" ,(") if rounded else ""
     return exact if _COMPUTED.search(exact) else text
+
+
+def _with_equals(match: re.Match[str]) -> str:
+    """`E \\approx` as `E =`; `\\pi \\approx`, which has a value of its own, as it is."""
+    try:
+        name = parse(match[2])
+    except Unparsed:
+        return match[0]
+    return f"{match[1]}{match[2]} = " if name.symbols or name.op == "text" else match[0]
 
 
 def is_prose(text: str) -> bool:
@@ -343,7 +362,7 @@ def _without_constant(node: Node) -> Node:
     It is a term like others where another capital letter or another C stands beside it, and where
     nothing that one integrates over does: `A + B + C` and `a + b + C` are sums.
     """
-    constants = [term for term in node.args if term.op == "sym" and _C.fullmatch(str(term.value))]
+    constants = [term for term in node.args if term.op == "sym" and C.fullmatch(str(term.value))]
     terms = tuple(term for term in node.args if term not in constants)
     if len(constants) != 1 or len(terms) != len(node.args) - 1:
         return node

@@ -551,4 +551,6 @@ def _congruence(node: Node, modulus: Node) -> Node:
     """`x = 3 (mod 5)`, with the name "" if it has none."""
     if node.op == "rel" and str(node.value) in ("equiv", "=") and node.args[0].op == "sym":
         return Node("congruence", (expression(node.args[1]), modulus), str(node.args[0].value))
+    if node.op == "rel" and not any(arg.symbols for arg in node.args):
+        return expression(node.args[-1])  # of `7^{100} \\equiv 1 (mod 5)`
     return Node("congruence", (expression(node), modulus), "")

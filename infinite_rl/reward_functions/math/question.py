@@ -14,7 +14,8 @@ from ...parsing.word_tables import WordTables
 from . import units
 from .bounds import Budget, OutOfTime, OverBudget, Undefined, Unparsed
 from .equivalence import difference
-from .exact import factors
+from .exact import factors, rational
+from .families import rank
 from .normal_form import read
 from .sentences import yes_or_no
 from .tokens import DENIALS
@@ -28,6 +29,7 @@ _INTEGRAL, _INITIAL = _pattern("integral"), _pattern("initial value")
 _SUBSCRIPT = re.compile(r"_\{[^{}]*\}")  # of `\sum_{k=1}`
 _PERCENTAGE, _UNKNOWN, _SIZE = map(_pattern, ("percentage", "unknown", "size"))
 _BASES, _BASE = {"binary": "2", "octal": "8"}, _pattern("base")
+_INTERVAL, _SPAN = map(_pattern, ("interval", "span"))
 _LENGTH = "length"
 _POWERS = {"area": 2, "volume": 3}  # of a length; other sizes are lengths
 _LOWEST_TERMS, _UNSEEN = _pattern("lowest terms"), _pattern("unseen")
@@ -52,6 +54,10 @@ def in_context(question: str, prediction: Node, gold: Node) -> Node:
             with suppress(*FAULTS):
                 if read(formula, Budget(math.inf)) == prediction.args[0]:
                     return prediction.args[1]
+    if prediction.op == "list" and gold.op in ("tuple", "interval") and _INTERVAL.search(question):
+        return gold.with_args(prediction.args[::-1])  # `50 \\pm 2`, whose upper sign comes first
+    if _SPAN.search(question) and _same_span(prediction, gold):
+        return gold
     if prediction.is_expression and gold.is_expression and _PERCENTAGE.search(question):
         if _is_percent(prediction) and not _is_percent(gold):
             return prediction.args[0]
@@ -66,6 +72,19 @@ def in_context(question: str, prediction: Node, gold: Node) -> Node:
     same = more and {*re.findall("[a-z]+", question.casefold())}.issuperset(more)
     adverbs = any(word.endswith("ly") for word in more)  # "converges conditionally" says more
     return gold if same and not adverbs and DENIALS.isdisjoint(longer.split()) else prediction
+
+
+def _same_span(prediction: Node, gold: Node) -> bool:
+    """Whether two sets of as many independent vectors span one space."""
+    sides = []
+    for form in (prediction, gold):
+        vectors = map(_bare, form.args if form.op in ("set", "list") else (form,))
+        columns = [[arg for row in each.args for arg in row.args or (row,)] for each in vectors]
+        sides.append([[rational(arg, Budget(math.inf)) for arg in each] for each in columns])
+    one, other = sides
+    if len({*map(len, one + other)}) > 1 or not one[0] or any(None in row for row in one + other):
+        return False
+    return len(one) == len(other) == rank(one) == rank(other) == rank(one + other)
 
 
 def unknown(question: str) -> str:
@@ -96,8 +115,10 @@ def not_as_requested(question: str, prediction: Node, gold: Node, budget: Budget
     if prediction.op == "antiderivative" and gold.op != "antiderivative":
         general = _INTEGRAL.search(question) and not _INITIAL.search(question)
         return "" if general else "a constant that is not asked for"
-    if len(factors(gold, budget)) > 1 and _FACTOR.search(question):
-        return "" if len(factors(prediction, budget)) > 1 else "it is not factored"
+    parts = [factors(form, budget) for form in (prediction, gold)]
+    if len(parts[1]) > 1 and _FACTOR.search(question):
+        counts = [sum(bool(factor.symbols) for factor in each) for each in parts]
+        return "it is not factored" if len(parts[0]) < 2 or counts[0] < counts[1] else ""
     return ""
 
 

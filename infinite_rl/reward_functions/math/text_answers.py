@@ -90,6 +90,7 @@ _NEAR = 60  # characters of a gap that are looked at
 _VARIABLES, _OTHER, _DOMAIN = map(_TABLES.pattern, ("variables", "other", "domain"))
 _CLOSING, _END, _WHOLE = map(_TABLES.pattern, ("closing", "end", "whole"))
 _NEXT, _THEN = map(_TABLES.pattern, ("next", "then"))
+_WHERE, _CLAUSE = map(_TABLES.pattern, ("where", "clause"))
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 _NEUTRAL = _TABLES.words("neutral")
 _MOST = 8  # remarks of one answer
@@ -131,6 +132,34 @@ def without_quantifiers(text: str) -> tuple[str, list[Remark], bool]:
     return text, remarks, around
 
 
+def without_where(text: str) -> tuple[str, list[Remark]]:
+    """The text before ", where k is a positive integer", and a remark for each clause of that.
+
+    A text without such an ending is returned as it is. `5k + 3, where k is an integer` is one: it
+    names a class of numbers, and its letter stands for all whole numbers.
+    """
+    found = _WHERE.search(text, 1)
+    if found is None:
+        return text, []
+    remarks: list[Remark] = []
+    index = found.end()
+    while index < len(text):
+        clause = _CLAUSE.match(text, index)
+        if clause is None:
+            return text, []
+        index = clause.end()
+        names = (clause["first"], *_OTHER.findall(clause["others"]))
+        relation = clause["relation"] or (clause["bound"] and f"{names[0]}{clause['bound']}") or ""
+        bounds = relation.removeprefix(names[0])
+        bounds = f"x{bounds}" if bounds != relation else relation
+        kinds, place = _kinds(clause["kind"]), (found.start(), len(text))
+        remarks.append(Remark(names, kinds, clause["set"] or "", bounds, *place))
+    whole = [{"integer"}] == [each.kinds for each in remarks] and not remarks[0].bounds
+    if not remarks or whole or (len(remarks) == 1 and _WHOLE.search(text, found.start())):
+        return text, []
+    return text[: found.start()].strip(), remarks
+
+
 def _remark(text: str, word: re.Match[str]) -> Remark | None:
     """The remark that has this word in it; None if it is no remark."""
     near = max(0, word.start() - _NEAR)
@@ -149,8 +178,7 @@ def _remark(text: str, word: re.Match[str]) -> Remark | None:
     names = (variables["first"], *_OTHER.findall(variables["others"]))
     low, inside = variables["bound"] or "", (domain["set"] if domain else "") or ""
     high = (domain["bound"] if domain else "") or ""
-    words = _COMMAND.sub(" ", kind[0]).casefold().replace("-", "") if kind else ""
-    kinds = frozenset(re.findall("[a-z]+", words)) - _NEUTRAL
+    kinds = _kinds(kind[0] if kind else "")
     remark = Remark(names, kinds, inside, f"{low}x{high}" if low or high else "", start, end)
     body = text[:start].strip()
     if not body:  # "For all x, f(x) = 1"
@@ -163,6 +191,12 @@ def _remark(text: str, word: re.Match[str]) -> Remark | None:
     name = variables["first"]
     of_class = name in value and not (sign and name in head)  # `x = 5k + 3`, for whole `k`
     return None if of_class and _WHOLE.search(text, word.start(), end) else remark
+
+
+def _kinds(text: str | None) -> frozenset[str]:
+    """The words for kinds of numbers, in the singular."""
+    words = re.findall("[a-z]+", _COMMAND.sub(" ", text or "").casefold().replace("-", ""))
+    return frozenset(words) - _NEUTRAL
 
 
 def _opened(text: str) -> int:

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from typing import Literal
 
 from .bounds import Budget, NotReady, OutOfTime, OverBudget, Unavailable, Undefined, Unparsed
-from .conditions import with_one_condition
+from .conditions import with_conditions
 from .equivalence import difference, is_quantity
 from .exact import half_factored
 from .extract import Convention, answer_text
@@ -189,7 +189,7 @@ def _checked(node: Node, budget: Budget) -> Node:
     if node.is_expression:
         return node  # no expression holds a chain
     if node.op == "conditional":
-        return with_one_condition(node, _checked(node.args[0], budget), budget)
+        return with_conditions(node, _checked(node.args[0], budget), budget)
     if node.op == "order":  # as a list, if it is true
         from .numeric import real_value  # loads mpmath
 
