@@ -285,6 +285,10 @@ FACTOR = "Factor $x^4 - 16$ completely."
         ("Solve for x: 2x = 10.", "x = 5", "y = 5", "5"),
         ("What is the area in square meters?", "180 m²", r"180\text{ cm}^2", "180"),
         (FACTOR, "(x-2)(x^2+4)(x+2)", "x^4 - 16", "(x-2)(x+2)(x^2+4)"),
+        ("Factor $6x^2-54$ completely.", "6(x+3)(x-3)", "6(x^2-9)", "6(x-3)(x+3)"),
+        ("Write it in the form $y = mx + b$.", "y = 7 - 2x", "2x + y - 7 = 0", "y = -2x + 7"),
+        ("How many more liters of it?", "10 L", "10 kg", "10"),
+        ("Express $132_4 + 23_4$ in base $4$.", "221_4", "41", "221_4"),
         ("Write 45 as a product of primes.", r"5 \cdot 3^2", "45", r"3^2 \cdot 5"),
     ],
 )
@@ -355,11 +359,48 @@ def test_a_percentage_may_be_written_without_its_sign_where_it_is_asked_for() ->
 def test_digits_may_have_the_base_that_the_question_names() -> None:
     for question in ("Write 45 in binary.", "Convert 45 to base 2.", "Write 45 in base $2$."):
         assert verify("101101_2", "101101", question=question).equal
+        assert verify("101101", "101101_2", question=question).equal
     for question in ("Write 45 in octal.", "Write it in decimal.", ""):
         assert not verify("101101_2", "101101", question=question).equal
+        assert not verify("101101", "101101_2", question=question).equal
     options = "What is 3 + 14? (A) 35 (B) 17"
     assert verify("(B) 17", "B", question=options).equal
     assert not verify("(A) 35", "B", question=options).equal
+
+
+def test_any_vectors_of_a_space_are_a_basis_of_it() -> None:
+    gold = r"\{(-2,1,0),(1,0,1)\}"
+    for question in ("Find a basis of the plane.", "Give a basis for the null space."):
+        assert verify(r"\{(1,0,1),(0,1,2)\}", gold, question=question).equal
+        for wrong in ((1, 0, 1), (0, 1, 3)), ((1, 0, 1), (2, 0, 2)), ((1, 0, 1), (0, 0, 0)):
+            assert not verify(rf"\{{{wrong[0]},{wrong[1]}\}}", gold, question=question).equal
+        assert not verify("(1,0,1)", gold, question=question).equal
+    assert not verify(r"\{(1,0,1),(0,1,2)\}", gold).equal
+    column = r"\begin{pmatrix}2\\4\end{pmatrix}"
+    assert verify(column, "(1,2)", question="Find an eigenvector of $A$.").equal
+    for question in ("Find a unit vector.", "Find a vector parallel to it of length 5.", ""):
+        assert not verify(column, "(1,2)", question=question).equal
+
+
+def test_an_interval_of_confidence_may_be_its_centre_and_its_width() -> None:
+    question = "Give the 95% confidence interval for the mean."
+    assert verify(r"50 \pm 1.96", "(48.04, 51.96)", question=question).equal
+    assert not verify(r"50 \pm 1.95", "(48.04, 51.96)", question=question).equal
+    assert not verify(r"50 \pm 1.96", "(48.04, 51.96)", question="Where is it?").equal
+
+
+def test_a_rounded_value_behind_an_exact_one_counts_where_the_question_asks_to_round() -> None:
+    question, exact = "How long does it take? Round to two decimal places.", r"t = 10\ln 2"
+    assert verify(rf"{exact} \approx 6.93 \text{{ minutes}}", "6.93", question=question).equal
+    for wrong in (rf"{exact} \approx 6.94", r"t = 10\ln 3 \approx 6.93", exact):
+        assert not verify(wrong, "6.93", question=question).equal
+    assert not verify(rf"{exact} \approx 6.93", "6.93", question="How long does it take?").equal
+
+
+def test_a_line_that_is_cut_off_while_it_is_said_again_changes_nothing() -> None:
+    text = "We get \\boxed{14}.\n\nThe answer is $\\boxed{14}$.\nThe answer is $\\boxed{"
+    assert verify(f"{text}14", "14").equal and verify(text, "14").equal
+    assert verify(f"{text}15", "14").status == verify("So \\boxed{14", "14").status == "unparsed"
 
 
 def test_the_work_that_the_gold_leaves_open_may_stay_open() -> None:

@@ -1,7 +1,8 @@
 r"""The last `\boxed{}` of a text, and the boxes that are joined to it into one list.
 
 `\boxed{3} or \boxed{4}` is the list `3 or 4`, `x = \boxed{1}, y = \boxed{2}` one with names;
-`docs/boxes.md` has the rules. All scans are linear, and only the last box must be whole.
+`docs/boxes.md` has the rules. All scans are linear, and only the last box must be whole,
+unless it is cut off while its line is said again.
 """
 
 import re
@@ -48,7 +49,14 @@ def find_box(text: str) -> Box | None:
     if start < 0:
         return None
     alone = text.count("box") == 1
-    end = closing_brace(text, opening)
+    try:
+        end = closing_brace(text, opening)
+    except Unparsed:
+        lines = text.rstrip().split("\n")
+        before = next(filter(None, map(str.strip, reversed(lines[:-1]))), "")
+        if alone or not before.startswith(lines[-1].strip()):
+            raise
+        return find_box("\n".join(lines[:-1]))  # the last line again, until its length ran out
     if not alone:
         start, opening, end = _outermost(text, start, opening, end)
     answer = _content(text, opening, end)

@@ -195,6 +195,12 @@ def clean(text: str) -> str:
     return _exactly(text) if _NEARLY.search(text) else text
 
 
+def rounded_part(text: str) -> str:
+    """The rounded value behind an exact one: of `t = 10 \\ln 2 \\approx 6.93`; "" without one."""
+    rounded = _ROUNDED.search(text)
+    return re.sub(r"^(?:or\b|\\approx|\W|about|approximately|roughly)+", "", rounded[0]) if rounded else ""
+
+
 def _exactly(text: str) -> str:
     """`\\sqrt{2} \\approx 1.41` without the rounded value; other texts as they are."""
     about = _ABOUT.fullmatch(text)
@@ -389,6 +395,9 @@ def _list(node: Node) -> Node:
         name = str(last.args[0].value)
         node = Node("list", node.args[:-1], ",").substituted({name: symbol(name + WHOLE)})
         return normal(node if len(node.args) > 1 else node.args[0])
+    each_value = _indexed(node)
+    if each_value:
+        return normal(Node("list", each_value, ","))
     if first.op == "rel" and first.value == "!=" and all(each.is_expression for each in others):
         others = [Node("rel", (first.args[0], other), "!=") for other in others]
         return Node("intersection", tuple(map(normal, [first, *others])))  # "x is not 2, 3"
@@ -404,6 +413,19 @@ def _list(node: Node) -> Node:
         members = stated + [limit for limit in limits if limit.args != REALS.args]
         return members[0] if len(members) == 1 else Node("list", tuple(members), ",")
     return _joined(members, node)
+
+
+def _indexed(node: Node) -> tuple[Node, ...]:
+    """The values of `z_k = 2k + 1, k = 0, 1, 2`; none of other lists."""
+    first, second, *others = node.args
+    value = first.args[1] if first.op == "rel" and first.value == "=" else first
+    if not others or second.op != "rel" or second.value != "=" or second.args[0].op != "sym":
+        return ()
+    name, numbers = str(second.args[0].value), (second.args[1], *others)
+    plain = value.is_expression and all(each.op == "num" for each in numbers)
+    if not plain or name not in value.symbols:
+        return ()
+    return tuple(value.substituted({name: each}) for each in numbers)
 
 
 def _is_limit(member: Node, members: Sequence[Node]) -> bool:
@@ -498,6 +520,9 @@ def _relation(node: Node) -> Node:
         raise Unparsed("a congruence without its modulus")
     if operators == ["="] and parts[0].op == "tuple" and parts[1].op == "tuple":
         return _named_tuple(parts[0], parts[1])
+    unknowns = operators == ["="] and parts[0].op == parts[1].op == "matrix"
+    if unknowns and all(arg.op == "sym" for row in parts[0].args for arg in row.args):
+        return _named_tuple(*map(_as_tuple, parts))
     if operators == ["="] and parts[0].op == "tuple" and parts[1].op == "list":
         return Node("list", tuple(_named_tuple(parts[0], arg) for arg in parts[1].args), ",")
     if operators == ["="] and parts[0].op == "ratio":
@@ -526,11 +551,16 @@ def _named_tuple(names: Node, values: Node) -> Node:
     return _list(Node("list", tuple(Node("rel", pair, "=") for pair in pairs), ","))
 
 
+def _as_tuple(matrix: Node) -> Node:
+    """The entries of a matrix, row by row: those of a column, mostly."""
+    return Node("tuple", tuple(arg for row in matrix.args for arg in row.args))
+
+
 def _equation(parts: list[Node]) -> Node:
     """`x = 5` is 5 with a name; `7 * 8 = 56` and `x = 2 + 3 = 5` are chains, to be checked."""
     first, last = parts[0], parts[-1]
-    if first.op == "const" and last.op in ("tuple", "matrix", "set"):
-        first = symbol(str(first.value))  # a vector that is called pi
+    if first.op == "const" and (first.value == "e" or last.op in ("tuple", "matrix", "set")):
+        first = symbol(str(first.value))  # an eccentricity; a vector that is called pi
         parts = [first, *parts[1:]]
     named = first.op in ("sym", "text")
     cases = any(part.op == "piecewise" for part in parts) and not named

@@ -165,6 +165,7 @@ _NOTATIONS: list[tuple[str, str, str | Callable[[re.Match[str]], str]]] = [
     ("* \\ast \\star", "starred", r"\1"),
     ("\\nabla det", "operation on", ""),
     ("\\circ", "standard", r"\1"),
+    ("H", "acidity", r"\\text{pH}"),
     ("\\hbar", "reduced", r"(\\frac{h}{2\\pi})"),
     ("attained at when for", "attained", ""),
     ("] [", "member", r"\1 \\in "),

@@ -27,6 +27,7 @@ _FORMULA, _OPERATOR, _CALCULATION = map(_pattern, ("formula", "operator", "calcu
 _EXPAND, _SLOPE_INTERCEPT = _pattern("expand"), _pattern("slope intercept")
 _INTEGRAL, _INITIAL = _pattern("integral"), _pattern("initial value")
 _SUBSCRIPT = re.compile(r"_\{[^{}]*\}")  # of `\sum_{k=1}`
+ROUNDED = _pattern("rounded")
 _PERCENTAGE, _UNKNOWN, _SIZE = map(_pattern, ("percentage", "unknown", "size"))
 _BASES, _BASE = {"binary": "2", "octal": "8"}, _pattern("base")
 _INTERVAL, _SPAN = map(_pattern, ("interval", "span"))
@@ -47,7 +48,7 @@ def in_context(question: str, prediction: Node, gold: Node) -> Node:
     is "no" to "Is 91 prime?", and an "isosceles triangle" is "isosceles" where a triangle is asked
     about.
     """
-    if _is_in_base(question, prediction, gold):
+    if _is_in_base(question, prediction, gold) or _is_in_base(question, gold, prediction):
         return gold
     if prediction.op == "equation" and gold.is_expression:
         for formula in _FORMULA.findall(question):
@@ -108,6 +109,8 @@ def not_as_requested(question: str, prediction: Node, gold: Node, budget: Budget
         return "another order" if any(difference(*pair, budget) for pair in pairs) else ""
     if prediction.unit is not None and gold.unit is None:
         return _unit_fault(question, prediction.unit)
+    if gold.op == "base" and prediction.op == "num" and not _is_in_base(question, gold, prediction):
+        return "in another base" if _BASE.search(question) else ""
     if prediction.op == "named" and gold.op != "named":
         name, letter = str(prediction.value), unknown(question)
         other = letter and len(name) == 1 and name.casefold() != letter.casefold()

@@ -14,8 +14,8 @@ from .conditions import with_conditions
 from .equivalence import difference, is_quantity
 from .exact import half_factored
 from .extract import Convention, answer_text
-from .normal_form import read
-from .question import FAULTS, Attempt, in_context, left_undone, not_as_requested
+from .normal_form import read, rounded_part
+from .question import FAULTS, ROUNDED, Attempt, in_context, left_undone, not_as_requested
 from .regions import SETS, as_region
 from .tree import Node, show
 
@@ -124,7 +124,10 @@ def _judged(
     if faults:
         return _failed(faults, shown)
     verdict = _decided(forms["prediction"], forms["gold"], budget, shown, question)
-    rounds = decimals == "gold" and verdict.status == "different"
+    if verdict.status != "different":
+        return verdict
+    rounded = rounded_part(answers["prediction"]) if ROUNDED.search(question) else ""
+    rounds = decimals == "gold" or (rounded and verify(rounded, gold, question=question).equal)
     if rounds and _rounds_to(forms["prediction"], forms["gold"], answers["gold"], budget):
         return Verdict("equal", "it rounds to the decimals of the gold", *shown)
     return verdict
@@ -133,8 +136,9 @@ def _judged(
 def _rounds_to(prediction: Node, gold: Node, text: str, budget: Budget) -> bool:
     """Whether a value is within half a unit of the last digit of a decimal gold."""
     written = _DECIMAL.search(text)
-    sides = [node.args[0] if node.op == "quantity" else node for node in (prediction, gold)]
-    units = [node.unit.dimension for node in (prediction, gold) if node.unit is not None]
+    sides = [node.args[0] if node.op == "named" else node for node in (prediction, gold)]
+    units = [node.unit.dimension for node in sides if node.unit is not None]
+    sides = [node.args[0] if node.op == "quantity" else node for node in sides]
     plain = all(side.is_expression and not side.symbols for side in sides)
     if written is None or not plain or sides[1].op != "num" or len(set(units)) > 1:
         return False
