@@ -368,6 +368,23 @@ def test_digits_may_have_the_base_that_the_question_names() -> None:
     assert not verify("(A) 35", "B", question=options).equal
 
 
+def test_an_option_is_its_letter_or_its_text_and_a_calculation_is_none() -> None:
+    product = "What is $37*91$? (A) 3367 (B) 3357"
+    latex = r"Which? $\textbf{(A)}\ \frac12\qquad\textbf{(B)}\ \frac{\pi}{4}$"
+    lines = "What is the colour?\nA. red\nB. blue"
+    for question, gold, right, wrong in (
+        (product, "A", "3367", "3357"),
+        (product, "(A) 3367", "3367", "37*91"),
+        (latex, "B", r"\frac{\pi}{4}", r"\frac12"),
+        (latex, r"\textbf{(B)}\ \frac{\pi}{4}", r"\frac{\pi}{4}", r"\frac{\pi}{2}"),
+        (lines, "B", "blue", "red"),
+    ):
+        assert verify(right, gold, question=question).equal
+        assert not verify(wrong, gold, question=question).equal
+    assert not verify("5", "A", question="Of the points (A) and (B), where is A?").equal
+    assert not verify("3367", "A", question="What is $37*91$?").equal
+
+
 def test_any_vectors_of_a_space_are_a_basis_of_it() -> None:
     gold = r"\{(-2,1,0),(1,0,1)\}"
     for question in ("Find a basis of the plane.", "Give a basis for the null space."):

@@ -49,7 +49,10 @@ def _other_kind(first: Node, second: Node) -> str:
 
 
 def expressions(first: Node, second: Node, budget: Budget) -> str:
-    """Compare by exact arithmetic, then as quotients of polynomials, then at sample points."""
+    """Compare by exact arithmetic, then as quotients of polynomials, then at sample points.
+
+    Of three letters or more, at positive points alone: in `\\sqrt{m k / m^2}` they are measures.
+    """
     values = [rational(side, budget) for side in (first, second)]
     if None not in values:
         return "" if values[0] == values[1] else "the numbers differ"
@@ -64,7 +67,12 @@ def expressions(first: Node, second: Node, budget: Budget) -> str:
     from .numeric import agree  # loads mpmath, which most answers do not need
 
     real = not (first.holds("const", "i") or second.holds("const", "i"))
-    return agree(first, second, names, real, budget)
+    reason = agree(first, second, names, real, budget)
+    absolute = first.holds("fn", "abs") or second.holds("fn", "abs")
+    if not reason or absolute or len(names) < _MEASURES:
+        return reason
+    squares = {name: Node("pow", (symbol(name), number(2))) for name in names}
+    return agree(first.substituted(squares), second.substituted(squares), names, real, budget)
 
 
 def _names(first: Node, second: Node) -> list[str]:
@@ -141,6 +149,14 @@ def _named(first: Node, second: Node, budget: Budget) -> str:
         constants = all(map(normal_form.C.fullmatch, (str(first.value), str(second.value))))
         if constants and len(value.symbols) > 1:  # `x^2 + y^2 = C`
             return difference(value, second.args[0], budget)
+        for curve, name in ((first, second), (second, first)):
+            if normal_form.C.fullmatch(str(curve.value)) and str(name.value) in curve.symbols:
+                constant, y = symbol(str(curve.value)), normal_form.summed(name.args[0])
+                y = y.substituted(
+                    dict.fromkeys(filter(normal_form.C.fullmatch, y.symbols), constant)
+                )
+                along = curve.args[0].substituted({str(name.value): y})
+                return difference(along, constant, budget)  # `y = C - x`
         if kinds == ["variable", "variable"] and first.value != second.value:
             return _equations(first, second, budget)
         one, other = (str(node.value).casefold() for node in (first, second))
@@ -155,6 +171,7 @@ def _named(first: Node, second: Node, budget: Budget) -> str:
     return _up_to_constants(value, second, budget)
 
 
+_MEASURES = 3  # letters that a formula of physics has
 _HEAD = re.compile(
     r"((?:[A-Za-z]+(?:_[A-Za-z])?|\(\w+\))(?:\^-1|'{1,2})?)(?:\(([a-z]+)\)|_\{?([a-z])\}?)"
 )  # `f(x)`, `a_n`

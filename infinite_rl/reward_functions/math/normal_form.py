@@ -63,7 +63,8 @@ C = re.compile("C(?:_[0-9])?|c|K")  # of integration
 _NEARLY = re.compile("appro|≈|about|roughly")
 _ROUNDED = re.compile(
     r"(?:\bor\s)?(?:\\approx|≈|approximately|about|roughly)\s*[-+]?[0-9][0-9,]*\.[0-9]+"
-    r"\s*(?:\\?%|\\?[a-z]{1,12}[²³]?|(?:\\[ ,]|\s)*\\text\{[^{}]{1,20}\})?\)?$"
+    r"(?:\s*(?:\\?%|\\?[a-z]{1,12}[²³]?|(?:\\[ ,]|\s)*\\text\{[^{}]{1,20}\})?\)?"
+    r"|\s*\\(?:sqrt|frac)\{(?:(?!\b(?:or|and)\b)[^=<>≈,;]){1,40})$"
 )
 # "E \\approx 3.2 J", but no whole number, which would be meant to be exact.
 _MEASURED = re.compile(
@@ -198,7 +199,11 @@ def clean(text: str) -> str:
 def rounded_part(text: str) -> str:
     """The rounded value behind an exact one: of `t = 10 \\ln 2 \\approx 6.93`; "" without one."""
     rounded = _ROUNDED.search(text)
-    return re.sub(r"^(?:or\b|\\approx|\W|about|approximately|roughly)+", "", rounded[0]) if rounded else ""
+    return (
+        re.sub(r"^(?:or\b|\\approx|\W|about|approximately|roughly)+", "", rounded[0])
+        if rounded
+        else ""
+    )
 
 
 def _exactly(text: str) -> str:

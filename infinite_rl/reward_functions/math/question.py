@@ -31,6 +31,8 @@ ROUNDED = _pattern("rounded")
 _PERCENTAGE, _UNKNOWN, _SIZE = map(_pattern, ("percentage", "unknown", "size"))
 _BASES, _BASE = {"binary": "2", "octal": "8"}, _pattern("base")
 _INTERVAL, _SPAN = map(_pattern, ("interval", "span"))
+_AROUND_OPTION = re.compile(r"^(?:\\ |[~}\s])+|(?:\\q?quad|\\text(?:bf)?\{|\$|\s)+$")
+_OPTION, _CHOICES = _pattern("option"), frozenset("abcdefghij")
 _LENGTH = "length"
 _POWERS = {"area": 2, "volume": 3}  # of a length; other sizes are lengths
 _LOWEST_TERMS, _UNSEEN = _pattern("lowest terms"), _pattern("unseen")
@@ -55,6 +57,8 @@ def in_context(question: str, prediction: Node, gold: Node) -> Node:
             with suppress(*FAULTS):
                 if read(formula, Budget(math.inf)) == prediction.args[0]:
                     return prediction.args[1]
+    if _is_option(question, prediction, gold):
+        return gold
     if prediction.op == "list" and gold.op in ("tuple", "interval") and _INTERVAL.search(question):
         return gold.with_args(prediction.args[::-1])  # `50 \\pm 2`, whose upper sign comes first
     if _SPAN.search(question) and _same_span(prediction, gold):
@@ -73,6 +77,21 @@ def in_context(question: str, prediction: Node, gold: Node) -> Node:
     same = more and {*re.findall("[a-z]+", question.casefold())}.issuperset(more)
     adverbs = any(word.endswith("ly") for word in more)  # "converges conditionally" says more
     return gold if same and not adverbs and DENIALS.isdisjoint(longer.split()) else prediction
+
+
+def _is_option(question: str, prediction: Node, gold: Node) -> bool:
+    """Whether an answer is the text of the option whose letter is the gold: 17 for B of (B) 17."""
+    letter = str(gold.value).casefold() if gold.op in ("choice", "sym") and not gold.args else ""
+    if letter not in _CHOICES or prediction.op in ("choice", "sym"):
+        return False
+    _, *parts = _OPTION.split(question)
+    options = dict(zip(map(str.casefold, parts[::2]), parts[1::2], strict=True))
+    text = _AROUND_OPTION.sub("", options.get(letter, ""))
+    with suppress(*FAULTS):
+        return text != "" and not difference(
+            read(text, Budget(math.inf)), prediction, Budget(math.inf)
+        )
+    return False
 
 
 def _same_span(prediction: Node, gold: Node) -> bool:
@@ -198,11 +217,11 @@ def _restates(attempt: Attempt) -> bool:
     """`2^{10}` for 1024, where the question is "Compute $2^{10}$"."""
     if not attempt.form.args or attempt.form.op in (*_STRUCTURES, "choice"):
         return False
-    seen = _UNSEEN.sub("", attempt.text)
-    if seen not in _UNSEEN.sub("", attempt.question):  # the pattern takes longest to make
+    seen, task = _UNSEEN.sub("", attempt.text), _OPTION.split(attempt.question)[0]
+    if seen not in _UNSEEN.sub("", task):  # the pattern takes longest to make
         return False
     formula = f"(?:{_UNSEEN.pattern})*".join(map(re.escape, seen))
-    return re.search(rf"(?<![\w.]){formula}(?!\w|\.\d)", attempt.question) is not None
+    return re.search(rf"(?<![\w.]){formula}(?!\w|\.\d)", task) is not None
 
 
 def _is_calculation(attempt: Attempt) -> bool:

@@ -196,7 +196,7 @@ def _remark(text: str, word: re.Match[str]) -> Remark | None:
 def _kinds(text: str | None) -> frozenset[str]:
     """The words for kinds of numbers, in the singular."""
     words = re.findall("[a-z]+", _COMMAND.sub(" ", text or "").casefold().replace("-", ""))
-    return frozenset(words) - _NEUTRAL
+    return frozenset(word.removesuffix("s") for word in words) - _NEUTRAL
 
 
 def _opened(text: str) -> int:
