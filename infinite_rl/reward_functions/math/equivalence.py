@@ -7,7 +7,7 @@ from fractions import Fraction
 from . import normal_form, units
 from .bounds import MAX_MEMBERS, MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
 from .exact import NotPolynomial, Quotients, rational
-from .families import WHOLE_NAMES, renamings, same_points
+from .families import WHOLE_NAMES, renamings, same_functions, same_points
 from .parse import parse
 from .regions import as_region, cases, stretches
 from .text_answers import same_name, same_text
@@ -108,8 +108,8 @@ def _conditional(first: Node, second: Node, budget: Budget) -> str:
             continue
         name, bound = (str(each[0].value) for each in (names, others))
         alone = len(names) == len(others) == len(conditions) == 1
-        told = other.op == "named" and bound in str(other.value)  # the `x` of `f(x)`
-        if not alone or told or bound not in other.symbols or name in other.symbols:
+        argument = other.op == "named" and bound in str(other.value)  # the `x` of `f(x)`
+        if not alone or argument or bound not in other.symbols or name in other.symbols:
             return "conditions on others"
         other = other.substituted({bound: symbol(name)})
     return difference(body, other, budget)
@@ -211,7 +211,7 @@ def _up_to_constants(first: Node, second: Node, budget: Budget) -> str:
     if not reason or not (first.is_expression and second.is_expression):
         return reason
     same = any(not difference(first, each, budget) for each in renamings(first, second))
-    return "" if same else reason
+    return "" if same or same_functions(first, second, budget) else reason
 
 
 def _kind_of_name(name: str) -> str:

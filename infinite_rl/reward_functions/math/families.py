@@ -121,8 +121,53 @@ def same_points(first: Sequence[Node], second: Sequence[Node], budget: Budget) -
     gap = _minus(one.start, other.start)
     if one.whole or other.whole:
         return len(names) == 1 and _same_lattice(one.ways[0], other.ways[0], gap)
+    return _same_space(one, other, gap)
+
+
+_SAMPLES = tuple(Fraction(n, 7) for n in (3, 5, 8, 9, 11, 13))
+_ARBITRARY = re.compile(r"[ABCDKc](?:_\{?[1-9]\}?)?")
+_TINY = Fraction(1, 10**30)  # values are known to 50 digits
+
+
+def same_functions(first: Node, second: Node, budget: Budget) -> bool:
+    """Whether two values with several arbitrary constants are the same functions of a variable.
+
+    `A \\cosh x + B \\sinh x` and `C_1 e^x + C_2 e^{-x}` are: each is linear in its constants, and
+    their values at six points span the same space. A letter of both sides is no constant, unless it
+    has a number: the task has given it. Raises Undefined or OverBudget.
+    """
+    one, other = _families(first, second, angles=False)
+    counts = {len(one.constants), len(other.constants)}
+    arbitrary = all(map(_ARBITRARY.fullmatch, one.constants | other.constants))
+    by_task = any("_" not in name for name in one.constants & other.constants)
+    if counts not in ({2}, {3}) or not arbitrary or by_task:
+        return False
+    if one.variables != other.variables or len(one.variables) != 1 or one.variables - INTEGRATED:
+        return False
+    from .numeric import real_value  # loads mpmath
+
+    spaces: list[Points] = []
+    for family in (one, other):
+        if not is_linear(family.value, family.constants):
+            return False
+        origin = dict.fromkeys(family.constants, number(0))
+        columns = [
+            [
+                real_value(family.value.substituted({**there, name: number(x)}), budget)
+                for name in family.variables
+                for x in _SAMPLES
+            ]
+            for there in (origin, *({**origin, name: ONE} for name in sorted(family.constants)))
+        ]
+        start, *others = columns
+        spaces.append(Points(start, [_minus(each, start) for each in others], False))
+    gap = _minus(spaces[0].start, spaces[1].start)
+    return _same_space(spaces[0], spaces[1], gap)
+
+
+def _same_space(one: Points, other: Points, gap: _Vector) -> bool:
     ranks = {rank(one.ways), rank(other.ways), rank([*one.ways, *other.ways, gap])}
-    return ranks == {len(names)}
+    return ranks == {len(one.ways)}
 
 
 def _same_lattice(way: _Vector, other: _Vector, gap: _Vector) -> bool:
@@ -142,8 +187,8 @@ def rank(rows: Sequence[_Vector]) -> int:
     """How many of these vectors are independent of each other."""
     left, rank = list(rows), 0
     for column in range(len(left[0])):
-        lead = next((row for row in left if row[column]), None)
-        if lead is not None:
+        lead = max(left, key=lambda row: abs(row[column]), default=[Fraction(0)] * len(rows[0]))
+        if abs(lead[column]) > _TINY:
             left.remove(lead)
             rank += 1
             left = [

@@ -53,7 +53,7 @@ _VALUE = re.compile(r"\(mul ([fgh]) ([a-z])\)")  # `f(x)`
 _WORD_NAME = re.compile(r"[A-Za-z]{3}|E[\[(]")
 _NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
 _ABOUT = re.compile(
-    r"(?:[A-Za-z]\s*(?=\\approx|≈))?(?:approximately|about|\\approx|≈)\s*"
+    r"(?:[A-Za-z]\s*(?=\\approx|≈))?(?:(?:\\text\{\s*)?(?:approximately|about)\s*\}?|\\approx|≈)\s*"
     r"(-?[0-9]*\.[0-9]*[1-9](?:\s+[A-Za-z][A-Za-z/^0-9 ]*)?)"
     r"|(-?[0-9]*\.[0-9]*[1-9])\s*(?:\\text\{)?\s*\(?approx(?:imately|\.)?\)?\}?"
 )
@@ -63,7 +63,8 @@ C = re.compile("C(?:_[0-9])?|c|K")  # of integration
 _NEARLY = re.compile("appro|≈|about|roughly")
 _ROUNDED = re.compile(
     r"(?:\bor\s)?(?:\\approx|≈|approximately|about|roughly)\s*[-+]?[0-9][0-9,]*\.[0-9]+"
-    r"(?:\s*(?:\\?%|\\?[a-z]{1,12}[²³]?|(?:\\[ ,]|\s)*\\text\{[^{}]{1,20}\})?\)?"
+    r"(?:\s*(?:\\?%|°|\^\{?\\circ\}?|\\?[a-z]{1,12}[²³]?"
+    r"|(?:\\[ ,]|\s)*\\(?:text|mathrm)\{(?:[^{}]|\{[^{}]*\}){1,30}\})?\)?"
     r"|\s*\\(?:sqrt|frac)\{(?:(?!\b(?:or|and)\b)[^=<>≈,;]){1,40})$"
 )
 # "E \\approx 3.2 J", but no whole number, which would be meant to be exact.
@@ -72,6 +73,7 @@ _MEASURED = re.compile(
     r"(?=[-+]?[0-9][0-9,]*(?:\.[0-9]*[1-9]"
     r"|(?:\.[0-9]+)?(?:\\[ ,;]|[\s~])*(?!or\b|and\b)\\?[A-Za-z×·]))"
 )
+_EVENT = re.compile(r"[A-Z]\([^()]*\)")  # "P(X > 2)"
 _ASIDE = re.compile(
     r"([A-Za-z]{3,}(?: [A-Za-z]+)*) \([0-9][0-9., ]*[a-z/]{0,4}\)"
 )  # "Bath (41 mm)"
@@ -222,7 +224,7 @@ def _with_equals(match: re.Match[str]) -> str:
     try:
         name = parse(match[2])
     except Unparsed:
-        return match[0]
+        return f"{match[1]}{match[2]} = " if _EVENT.fullmatch(match[2].rstrip()) else match[0]
     return f"{match[1]}{match[2]} = " if name.symbols or name.op == "text" else match[0]
 
 

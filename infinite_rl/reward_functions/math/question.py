@@ -100,9 +100,12 @@ def _same_span(prediction: Node, gold: Node) -> bool:
     for form in (prediction, gold):
         vectors = map(_bare, form.args if form.op in ("set", "list") else (form,))
         columns = [[arg for row in each.args for arg in row.args or (row,)] for each in vectors]
-        sides.append([[rational(arg, Budget(math.inf)) for arg in each] for each in columns])
+        rows = [[rational(arg, Budget(math.inf)) for arg in each] for each in columns]
+        sides.append([[value for value in row if value is not None] for row in rows])
+        if [*map(len, rows)] != [*map(len, sides[-1])]:
+            return False
     one, other = sides
-    if len({*map(len, one + other)}) > 1 or not one[0] or any(None in row for row in one + other):
+    if len({*map(len, one + other)}) != 1 or not one:
         return False
     return len(one) == len(other) == rank(one) == rank(other) == rank(one + other)
 

@@ -138,11 +138,11 @@ def without_where(text: str) -> tuple[str, list[Remark]]:
     A text without such an ending is returned as it is. `5k + 3, where k is an integer` is one: it
     names a class of numbers, and its letter stands for all whole numbers.
     """
-    found = _WHERE.search(text, 1)
-    if found is None:
+    opening = _WHERE.search(text, 1)
+    if opening is None:
         return text, []
     remarks: list[Remark] = []
-    index = found.end()
+    index = opening.end()
     while index < len(text):
         clause = _CLAUSE.match(text, index)
         if clause is None:
@@ -152,12 +152,12 @@ def without_where(text: str) -> tuple[str, list[Remark]]:
         relation = clause["relation"] or (clause["bound"] and f"{names[0]}{clause['bound']}") or ""
         bounds = relation.removeprefix(names[0])
         bounds = f"x{bounds}" if bounds != relation else relation
-        kinds, place = _kinds(clause["kind"]), (found.start(), len(text))
-        remarks.append(Remark(names, kinds, clause["set"] or "", bounds, *place))
+        kinds, span = _kinds(clause["kind"]), (opening.start(), len(text))
+        remarks.append(Remark(names, kinds, clause["set"] or "", bounds, *span))
     whole = [{"integer"}] == [each.kinds for each in remarks] and not remarks[0].bounds
-    if not remarks or whole or (len(remarks) == 1 and _WHOLE.search(text, found.start())):
+    if not remarks or whole or (len(remarks) == 1 and _WHOLE.search(text, opening.start())):
         return text, []
-    return text[: found.start()].strip(), remarks
+    return text[: opening.start()].strip(), remarks
 
 
 def _remark(text: str, word: re.Match[str]) -> Remark | None:

@@ -126,8 +126,15 @@ def _judged(
     verdict = _decided(forms["prediction"], forms["gold"], budget, shown, question)
     if verdict.status != "different":
         return verdict
-    rounded = rounded_part(answers["prediction"]) if ROUNDED.search(question) else ""
-    rounds = decimals == "gold" or (rounded and verify(rounded, gold, question=question).equal)
+    rounds = decimals == "gold"
+    for side, other in (("prediction", "gold"), ("gold", "prediction")):
+        value = rounded_part(answers[side])
+        task = question if side == "prediction" else ""
+        if not value or not _judged(value, answers[other], timeout, extract, decimals, task).equal:
+            continue
+        if forms[side].symbols and not forms[other].symbols:  # `S = R \ln 2 \approx 5.76`
+            return Verdict("equal", "", *shown)
+        rounds = rounds or (side == "prediction" and ROUNDED.search(question) is not None)
     if rounds and _rounds_to(forms["prediction"], forms["gold"], answers["gold"], budget):
         return Verdict("equal", "it rounds to the decimals of the gold", *shown)
     return verdict
