@@ -52,11 +52,12 @@ def find_box(text: str) -> Box | None:
     try:
         end = closing_brace(text, opening)
     except Unparsed:
-        lines = text.rstrip().split("\n")
-        before = next(filter(None, map(str.strip, reversed(lines[:-1]))), "")
-        if alone or not before.startswith(lines[-1].strip()):
+        before, _, last = text.rstrip().rpartition("\n")
+        line = before.rstrip().rpartition("\n")[2]
+        whole = line.count("{") == line.count("}")
+        if alone or not whole or start < len(before) or not line.startswith(last):
             raise
-        return find_box("\n".join(lines[:-1]))  # the last line again, until its length ran out
+        return find_box(before)  # the last line is said again, until its length runs out
     if not alone:
         start, opening, end = _outermost(text, start, opening, end)
     answer = _content(text, opening, end)

@@ -69,7 +69,8 @@ _ROUNDED = re.compile(
 )
 # "E \\approx 3.2 J", but no whole number, which would be meant to be exact.
 _MEASURED = re.compile(
-    r"(^|[,;]\s*|\b(?:or|and)\b[\s}]*)([A-Za-zΔλ\\](?:[^0-9=≈<>,;]|_\{[^{}]{1,20}\}|_[0-9])*?)\s*(?:\\approx(?![a-z])|≈)\s*"
+    r"(^|[,;]\s*|\b(?:or|and)\b[\s}]*)([A-Za-zΔλ\\](?:[^0-9=≈<>,;]|_\{[^{}]{1,20}\}|_[0-9]){0,60}?)"
+    r"\s*(?:\\approx(?![a-z])|≈)\s*"
     r"(?=[-+]?[0-9][0-9,]*(?:\.[0-9]*[1-9]"
     r"|(?:\.[0-9]+)?(?:\\[ ,;]|[\s~])*(?!or\b|and\b)\\?[A-Za-z×·]))"
 )
