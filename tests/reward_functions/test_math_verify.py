@@ -289,6 +289,10 @@ FACTOR = "Factor $x^4 - 16$ completely."
         ("Write it in the form $y = mx + b$.", "y = 7 - 2x", "2x + y - 7 = 0", "y = -2x + 7"),
         ("How many more liters of it?", "10 L", "10 kg", "10"),
         ("Express $132_4 + 23_4$ in base $4$.", "221_4", "41", "221_4"),
+        ("Write it as a mixed number.", "3 2/5", "3.4", r"3\frac{2}{5}"),
+        ("Express it as a common fraction.", "3/4", "0.75", r"\frac34"),
+        ("Write 3/4 as a decimal.", "0.750", "75/100", "0.75"),
+        ("Write it in scientific notation.", "3e8", "300000000", r"3 \times 10^8"),
         ("Write 45 as a product of primes.", r"5 \cdot 3^2", "45", r"3^2 \cdot 5"),
     ],
 )
@@ -350,10 +354,10 @@ def test_a_word_of_the_question_may_be_left_out_unless_it_tells_answers_apart() 
 
 
 def test_a_percentage_may_be_written_without_its_sign_where_it_is_asked_for() -> None:
-    question = "What percentage of them are girls?"
-    for one, other in (("12", r"12\%"), (r"12\%", "12")):
-        assert verify(one, other, question=question).equal and not verify(one, other).equal
-    assert not verify("0.12", "12", question=question).equal
+    for question in ("What percentage of them are girls?", "Find the percent increase."):
+        for one, other in (("12", r"12\%"), (r"12\%", "12")):
+            assert verify(one, other, question=question).equal and not verify(one, other).equal
+        assert not verify("0.12", "12", question=question).equal
 
 
 def test_digits_may_have_the_base_that_the_question_names() -> None:

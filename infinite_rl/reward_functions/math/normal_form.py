@@ -63,13 +63,13 @@ C = re.compile("C(?:_[0-9])?|c|K")  # of integration
 _NEARLY = re.compile("appro|≈|about|roughly")
 _ROUNDED = re.compile(
     r"(?:\bor\s)?(?:\\approx|≈|approximately|about|roughly)\s*[-+]?[0-9][0-9,]*\.[0-9]+"
-    r"(?:\s*(?:\\?%|°|\^\{?\\circ\}?|\\?[a-z]{1,12}[²³]?"
+    r"(?:\s*(?:\\?%|°|\^\{?\\circ\}?|\\?[a-z]{1,12}[²³]?(?:/[a-z]{1,6}(?:[²³]|\^\{?[23]\}?)?)?"
     r"|(?:\\[ ,]|\s)*\\(?:text|mathrm)\{(?:[^{}]|\{[^{}]*\}){1,30}\})?\)?"
     r"|\s*\\(?:sqrt|frac)\{(?:(?!\b(?:or|and)\b)[^=<>≈,;]){1,40})$"
 )
 # "E \\approx 3.2 J", but no whole number, which would be meant to be exact.
 _MEASURED = re.compile(
-    r"(^|[,;]\s*|\b(?:or|and)\b[\s}]*)([A-Za-zΔλ\\](?:[^0-9=≈<>,;]|_\{[^{}]{1,20}\}|_[0-9]){0,60}?)"
+    r"(^|[,;]\s*|\b(?:or|and)\b[\s}]*)([A-Z]\([^()]{1,40}\)|[A-Za-zΔλ\\](?:[^0-9=≈<>,;]|_\{[^{}]{1,20}\}|_[0-9]){0,60}?)"
     r"\s*(?:\\approx(?![a-z])|≈)\s*"
     r"(?=[-+]?[0-9][0-9,]*(?:\.[0-9]*[1-9]"
     r"|(?:\.[0-9]+)?(?:\\[ ,;]|[\s~])*(?!or\b|and\b)\\?[A-Za-z×·]))"

@@ -20,6 +20,7 @@ _TABLES = WordTables(__file__)
 _LEAD, _EXCEPT, _OPENING = map(_TABLES.pattern, ("lead", "except", "opening"))
 _PART, _AGAIN, _SENTENCE = map(_TABLES.pattern, ("part", "again", "sentence"))
 _VALUE_OF, _TEXT_GROUP = map(_TABLES.pattern, ("value of", "text group"))
+_TEXT_BEFORE = _TABLES.pattern("text before")
 _SEPARATOR, _LABELLED, _PLACE = map(_TABLES.pattern, ("separator", "labelled", "place"))
 _ALIGNED, _ALIGNED_BREAK = map(_TABLES.pattern, ("aligned", "aligned break"))
 _CURRENCY_FIRST = _TABLES.pattern("currency first")
@@ -41,7 +42,9 @@ def spelled_out(text: str) -> str:
     if text[:1].isalpha() and " " in text:
         opening = _OPENING.match(text)
         text = _with_its_name(_labelled(text[opening.end() :] if opening else text))
-    elif text.startswith("\\text{") and ("," in text or ";" in text or " and" in text):
+    if text.startswith("\\text"):
+        text = _with_its_name(_TEXT_BEFORE.sub(r"\1 ", text))
+    if text.startswith("\\text{") and ("," in text or ";" in text or " and" in text):
         text = _labelled(text)
     if "integer" in text or "Z" in text or "ℤ" in text:
         text = " ".join(text.split())
@@ -163,7 +166,7 @@ _NOTATIONS: list[tuple[str, str, str | Callable[[re.Match[str]], str]]] = [
     ("out in", "share", r"\1/\2"),
     ("\\cup \\cap ∪ ∩", "name of set", ""),
     ("* \\ast \\star", "starred", r"\1"),
-    ("\\nabla det proj comp curl grad Res \\mathcal", "operation on", ""),
+    ("\\nabla det proj comp curl grad Res \\mathcal max min D_", "operation on", ""),
     ("\\circ", "standard", r"\1"),
     ("/sec", "per second", "/s"),
     ("^", "iterated", r"\1_\2"),

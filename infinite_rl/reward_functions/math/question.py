@@ -211,6 +211,11 @@ def left_undone(attempt: Attempt) -> str:
     text, operators = _SUBSCRIPT.sub("", attempt.text), _OPERATOR.findall
     if "=" not in text and not {*operators(text)} <= {*operators(attempt.gold_text)}:
         return UNDONE  # `\\gcd(12, 18)`, which is read as 6
+    for form in _WRITTEN_FORMS:
+        requested, written = map(_pattern, (form, f"written {form.split()[0]}"))
+        both = requested.search(attempt.question) and written.search(attempt.gold_text)
+        if both and not written.search(attempt.text):
+            return f"not written as a {form}"
     if attempt.form == attempt.gold:
         return ""
     return next((fault for fault, applies in _FAULTS if applies(attempt)), "")
@@ -269,6 +274,7 @@ def _is_reducible(attempt: Attempt) -> bool:
     return larger and attempt.requests(_LOWEST_TERMS)
 
 
+_WRITTEN_FORMS = ("mixed number", "fraction", "decimal", "scientific notation")
 UNDONE = "a calculation that is not carried out"
 _FAULTS: list[tuple[str, Callable[[Attempt], bool]]] = [
     # `1011_2` for 11
