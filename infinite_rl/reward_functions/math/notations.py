@@ -10,6 +10,7 @@ Each notation is a row of `_NOTATIONS`, and its pattern a table of `notations.tx
 
 import re
 from collections.abc import Callable
+from itertools import permutations
 
 from ...parsing.number_words import CARDINALS, number_in_words
 from ...parsing.word_tables import WordTables
@@ -123,6 +124,11 @@ def _with_its_name(text: str) -> str:
     return f"\\text{{{subject}}} = {value}"
 
 
+def _permuted(match: re.Match[str]) -> str:
+    entries = match[1][1:-1].split(",")
+    return ", ".join(f"({','.join(order)})" for order in dict.fromkeys(permutations(entries)))
+
+
 def _counted(match: re.Match[str]) -> str:
     top, letter, bottom = match.groups()
     if top.isdigit() and int(bottom) > int(top):
@@ -188,6 +194,7 @@ _NOTATIONS: list[tuple[str, str, str | Callable[[re.Match[str]], str]]] = [
     (";", "rows", _matrix),
     ("<", "angles", r"(\1)"),
     ("h", "hours", r"\1 h \2 min"),
+    ("ermutations", "permutations", _permuted),
     ("%", "per cent", ""),
     ("$ € £ ¥ ₹", "short money", _full_money),
     ("/", "under", _each_under),

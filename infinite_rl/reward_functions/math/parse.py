@@ -13,6 +13,7 @@ from .numbers import LITTLE_WORDS, RELATIONS, SEPARATORS, based, is_consecutive_
 from .tokens import VOCABULARY, Cursor, Token, tokenize
 from .tree import ONE, Node, constant, expression, number, product_of, show, sum_of, symbol
 
+_VOWELS = frozenset("aeiouy")
 _SET_SIGNS = {"cup": "union", "cap": "intersection", "minus": "difference"}
 # What may follow a factor in its product, and a base in its power; most often neither does.
 _PRODUCT_SIGNS = frozenset(["*", "/", "(", "[", "{", "lfloor", "lceil", "|"])
@@ -290,7 +291,8 @@ class Parser(Cursor):
         token = self.peek()
         text = token.text
         short = len(text) == 2 or (
-            len(text) == 3 and (not token.spaced or is_consecutive_letters(text))
+            len(text) == 3
+            and (not token.spaced or is_consecutive_letters(text) or _is_product(text))
         )
         if token.kind != "word" or not short or text.casefold() in LITTLE_WORDS:
             return False
@@ -539,6 +541,11 @@ class Parser(Cursor):
             if name in ("limit", "int"):
                 return structures.limit(self) if name == "limit" else structures.integral(self)
         raise Unparsed(f"{name!r} is out of place")
+
+
+def _is_product(text: str) -> bool:
+    """Whether three letters are no word: they have no vowel, as `nRT` and `mgh`."""
+    return _VOWELS.isdisjoint(text.casefold()) and text != "nth" and not units.is_unit(text)
 
 
 def _rows(items: list[Node]) -> bool:

@@ -265,13 +265,27 @@ def _is_unsolved(attempt: Attempt) -> bool:
 
 
 def _is_reducible(attempt: Attempt) -> bool:
-    """`4/6` for `2/3`, where the question says "simplify"."""
+    """`4/6` for `2/3`, or `3\\sqrt 8` for `6\\sqrt 2`, where the question says "simplify"."""
+    radicals = [_radicals(side) for side in (attempt.value, attempt.gold_value)]
+    if radicals[0] > radicals[1] and not attempt.value.symbols:
+        return attempt.requests(_LOWEST_TERMS)
     divisors = []
     for side in (attempt.value, attempt.gold_value):
         whole = [int(arg.value) for arg in side.args if isinstance(arg.value, Fraction)]
         divisors += [math.gcd(*whole)] if side.op == "div" and len(whole) == 2 else []
     larger = len(divisors) == 2 and divisors[0] > divisors[1]
     return larger and attempt.requests(_LOWEST_TERMS)
+
+
+def _radicals(form: Node, below: bool = False) -> int:
+    """How many square roots hold a square factor, or stand below a fraction's line."""
+    count = 0
+    if form.op == "fn" and form.value == "sqrt":
+        root = form.args[0].value
+        square = isinstance(root, Fraction) and any(root % n**2 == 0 for n in range(2, 100))
+        count = below or square
+    parts = enumerate(form.args)
+    return count + sum(_radicals(arg, below or (form.op == "div" and n == 1)) for n, arg in parts)
 
 
 _WRITTEN_FORMS = ("mixed number", "fraction", "decimal", "scientific notation")
