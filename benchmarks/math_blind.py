@@ -1,11 +1,11 @@
-"""Answers written and labelled before the verdict saw them: eleven rounds, and texts that hedge.
+"""Answers written and labelled before the verdict saw them: 19 rounds, and texts that hedge.
 
     python -m benchmarks.math_blind [--data FOLDER] [--failures]
 
-Each of five rounds has 300 pairs, the last 180, the others 240, half of them near misses; the
-labels say what a teacher would say to the question, which all but two have. In the rows "question
-given" our verdict reads the question; in the others it reads the answer and the gold alone, as its
-peer does. The authors had not read the code, and no label was changed after a run. The hedges are
+Rounds 4 to 7 have 240 pairs, round 11 has 180, the others 300, half of them near misses; the labels
+say what a teacher would say to the question, which all but two have. In the rows "question given"
+our verdict reads the question; in the others it reads the answer and the gold alone, as its peer
+does. The authors had not read the code, and no label was changed after a run. The hedges are
 64 texts that commit to no single answer, and 64 that look alike and do. Then follow all ways to
 join two boxes into a list, and with `--data` how many golds of published sets cannot be read.
 Math-Verify judges beside us where it is installed.

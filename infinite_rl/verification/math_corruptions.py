@@ -17,7 +17,7 @@ from ..reward_functions.math import units
 from ..reward_functions.math.bounds import Budget, OutOfTime, OverBudget, Undefined, Unparsed
 from ..reward_functions.math.extract import answer_text
 from ..reward_functions.math.normal_form import interval, read
-from ..reward_functions.math.question import unknown
+from ..reward_functions.math.question import requested_form, unknown
 from ..reward_functions.math.reward import gold_text
 from ..reward_functions.math.tree import Node, number
 from ..reward_functions.math.units import Unit
@@ -57,15 +57,18 @@ def wrong_answers(answer: str, seed: str) -> list[Form]:
 def same_answers(answer: str, question: str = "") -> list[Form]:
     """Return the answer and its equivalent spellings; none if the answer cannot be parsed.
 
-    A number may have the name that the question asks for, else x.
+    A number may have the name that the question asks for, else x, and is written in the form that
+    the question asks for.
     """
     parsed = _parsed(answer)
     if parsed is None:
         return []
     text, node = parsed
     forms = {text: "itself", rf"\boxed{{{text}}}": "boxed"}
+    form = requested_form(question)
     for kind, spelling in _spellings(text, node, unknown(question) or "x"):
-        forms.setdefault(spelling, kind)
+        if not form or kind not in ("decimal", "fraction") or kind == form:
+            forms.setdefault(spelling, kind)
     return [(kind, spelling) for spelling, kind in forms.items()]
 
 

@@ -289,6 +289,12 @@ FACTOR = "Factor $x^4 - 16$ completely."
         ("Write it in the form $y = mx + b$.", "y = 7 - 2x", "2x + y - 7 = 0", "y = -2x + 7"),
         ("How many more liters of it?", "10 L", "10 kg", "10"),
         ("Express $132_4 + 23_4$ in base $4$.", "221_4", "41", "221_4"),
+        (
+            "Find the activation energy in kJ/mol.",
+            "53.6 kJ/mol",
+            r"E \approx 53.6\text{ J/mol}",
+            "53.6",
+        ),
         ("What is her speed in kilometers per hour?", "54 km/h", "54 m/s", "54"),
         (r"Write $\sqrt{72}$ in simplest radical form.", r"6\sqrt2", r"3\sqrt8", r"6\sqrt2"),
         ("Rationalize it.", r"\frac12\sqrt2", r"\frac{1}{\sqrt2}", r"\frac{\sqrt2}{2}"),
@@ -364,7 +370,12 @@ def test_a_percentage_may_be_written_without_its_sign_where_it_is_asked_for() ->
 
 
 def test_digits_may_have_the_base_that_the_question_names() -> None:
-    for question in ("Write 45 in binary.", "Convert 45 to base 2.", "Write 45 in base $2$."):
+    binary = (
+        "Write 45 in binary.",
+        "Convert 45 to base 2.",
+        "Write the base-10 number 45 in base 2.",
+    )
+    for question in (*binary, "Write 45 in base $2$."):
         assert verify("101101_2", "101101", question=question).equal
         assert verify("101101", "101101_2", question=question).equal
     for question in ("Write 45 in octal.", "Write it in decimal.", ""):
@@ -385,6 +396,7 @@ def test_an_option_is_its_letter_or_its_text_and_a_calculation_is_none() -> None
         (latex, "B", r"\frac{\pi}{4}", r"\frac12"),
         (latex, r"\textbf{(B)}\ \frac{\pi}{4}", r"\frac{\pi}{4}", r"\frac{\pi}{2}"),
         (lines, "B", "blue", "red"),
+        (product, "3367", r"\text{A}", r"\text{B}"),
     ):
         assert verify(right, gold, question=question).equal
         assert not verify(wrong, gold, question=question).equal
@@ -404,6 +416,18 @@ def test_any_vectors_of_a_space_are_a_basis_of_it() -> None:
     assert verify(column, "(1,2)", question="Find an eigenvector of $A$.").equal
     for question in ("Find a unit vector.", "Find a vector parallel to it of length 5.", ""):
         assert not verify(column, "(1,2)", question=question).equal
+
+
+def test_a_time_is_in_the_afternoon_where_the_question_says_so() -> None:
+    question = "A film starts at 1:50 in the afternoon. When does it end?"
+    assert verify("4:15 PM", "4:15", question=question).equal
+    assert not verify("4:25 PM", "4:15", question=question).equal
+    assert not verify("4:15 PM", "4:15", question="When does it end?").equal
+    assert not verify("4:15 PM", "4:15 AM", question=question).equal
+
+
+def test_an_angle_in_radians_is_no_calculation_that_is_left_open() -> None:
+    assert verify(r"\frac{\pi}{3}", r"60^\circ", question=r"Find $\angle A$.").equal
 
 
 def test_an_interval_of_confidence_may_be_its_centre_and_its_width() -> None:

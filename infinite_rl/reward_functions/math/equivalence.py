@@ -7,7 +7,7 @@ from fractions import Fraction
 from . import normal_form, units
 from .bounds import MAX_MEMBERS, MAX_VARIABLES, Budget, OverBudget, Undefined, Unparsed
 from .exact import NotPolynomial, Quotients, rational
-from .families import WHOLE_NAMES, renamings, same_functions, same_points
+from .families import WHOLE_NAMES, renamings, same_functions, same_points, same_span
 from .parse import parse
 from .regions import as_region, cases, stretches
 from .text_answers import same_name, same_text
@@ -144,6 +144,8 @@ def _named(first: Node, second: Node, budget: Budget) -> str:
     value = first.args[0]
     if second.op == "named" or second.is_expression:
         first, second = _renamed(first, second)
+    if second.op == "named" and first.value == second.value == "span":
+        return "" if same_span(value, second.args[0]) else "the spaces differ"
     if second.op == "named":
         kinds = sorted(_kind_of_name(str(node.value)) for node in (first, second))
         constants = all(map(normal_form.C.fullmatch, (str(first.value), str(second.value))))

@@ -8,6 +8,7 @@ r"""Values whose free names may be any others: arbitrary constants, the paramete
 `equivalence` asks here when two values differ as they are written.
 """
 
+import math
 import re
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
@@ -196,3 +197,24 @@ def rank(rows: Sequence[_Vector]) -> int:
                 for row in left
             ]
     return rank
+
+
+def same_span(prediction: Node, gold: Node) -> bool:
+    """Whether two sets of as many independent vectors span one space."""
+    sides = []
+    for form in (prediction, gold):
+        vectors = map(bare, form.args if form.op in ("set", "list") else (form,))
+        columns = [[arg for row in each.args for arg in row.args or (row,)] for each in vectors]
+        rows = [[rational(arg, Budget(math.inf)) for arg in each] for each in columns]
+        sides.append([[value for value in row if value is not None] for row in rows])
+        if [*map(len, rows)] != [*map(len, sides[-1])]:
+            return False
+    one, other = sides
+    if len({*map(len, one + other)}) != 1 or not one:
+        return False
+    return len(one) == len(other) == rank(one) == rank(other) == rank(one + other)
+
+
+def bare(form: Node) -> Node:
+    """A value without its name and its unit."""
+    return form.args[0] if form.op in ("named", "quantity") and form.args else form

@@ -78,7 +78,7 @@ _EVENT = re.compile(r"[A-Z]\([^()]*\)")  # "P(X > 2)"
 _ASIDE = re.compile(
     r"([A-Za-z]{3,}(?: [A-Za-z]+)*) \([0-9][0-9., ]*[a-z/]{0,4}\)"
 )  # "Bath (41 mm)"
-_QUANTIFIED = re.compile(r"(?i:\b(?:for|where)\b)|\\forall|∀|,\s*[a-z]\b")
+_QUANTIFIED = re.compile(r"(?i:\b(?:for|where)\b)|\\forall|∀|,\s*[a-z]\b|\\in(?![a-z])|∈")
 
 
 def read(text: str, budget: Budget) -> Node:

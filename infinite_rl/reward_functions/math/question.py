@@ -14,8 +14,8 @@ from ...parsing.word_tables import WordTables
 from . import units
 from .bounds import Budget, OutOfTime, OverBudget, Undefined, Unparsed
 from .equivalence import difference
-from .exact import factors, rational
-from .families import rank
+from .exact import factors
+from .families import bare, same_span
 from .normal_form import read
 from .sentences import yes_or_no
 from .tokens import DENIALS
@@ -30,8 +30,10 @@ _SUBSCRIPT = re.compile(r"_\{[^{}]*\}")  # of `\sum_{k=1}`
 ROUNDED = _pattern("rounded")
 _PERCENTAGE, _UNKNOWN, _SIZE = map(_pattern, ("percentage", "unknown", "size"))
 _BASES, _BASE = {"binary": "2", "octal": "8"}, _pattern("base")
+_AFTERNOON = _pattern("afternoon")
 _INTERVAL, _SPAN = map(_pattern, ("interval", "span"))
 _AROUND_OPTION = re.compile(r"^(?:\\ |[~}\s])+|(?:\\q?quad|\\text(?:bf)?\{|\$|\s)+$")
+_LETTERS = ("choice", "sym", "text")
 _OPTION, _CHOICES = _pattern("option"), frozenset("abcdefghij")
 _LENGTH = "length"
 _POWERS = {"area": 2, "volume": 3}  # of a length; other sizes are lengths
@@ -57,11 +59,14 @@ def in_context(question: str, prediction: Node, gold: Node) -> Node:
             with suppress(*FAULTS):
                 if read(formula, Budget(math.inf)) == prediction.args[0]:
                     return prediction.args[1]
-    if _is_option(question, prediction, gold):
+    if _is_option(question, prediction, gold) or _is_option(question, gold, prediction):
         return gold
+    if prediction.op == gold.op == "clock" and gold.args and _AFTERNOON.search(question):
+        later = prediction.value == Fraction(str(gold.value)) + 12 * 60
+        return gold if later else prediction
     if prediction.op == "list" and gold.op in ("tuple", "interval") and _INTERVAL.search(question):
         return gold.with_args(prediction.args[::-1])  # `50 \\pm 2`, whose upper sign comes first
-    if _SPAN.search(question) and _same_span(prediction, gold):
+    if _SPAN.search(question) and same_span(prediction, gold):
         return gold
     if prediction.is_expression and gold.is_expression and _PERCENTAGE.search(question):
         if _is_percent(prediction) and not _is_percent(gold):
@@ -81,8 +86,8 @@ def in_context(question: str, prediction: Node, gold: Node) -> Node:
 
 def _is_option(question: str, prediction: Node, gold: Node) -> bool:
     """Whether an answer is the text of the option whose letter is the gold: 17 for B of (B) 17."""
-    letter = str(gold.value).casefold() if gold.op in ("choice", "sym") and not gold.args else ""
-    if letter not in _CHOICES or prediction.op in ("choice", "sym"):
+    letter = str(gold.value).casefold() if gold.op in _LETTERS and not gold.args else ""
+    if letter not in _CHOICES or str(prediction.value).casefold() in _CHOICES:
         return False
     _, *parts = _OPTION.split(question)
     options = dict(zip(map(str.casefold, parts[::2]), parts[1::2], strict=True))
@@ -92,22 +97,6 @@ def _is_option(question: str, prediction: Node, gold: Node) -> bool:
             read(text, Budget(math.inf)), prediction, Budget(math.inf)
         )
     return False
-
-
-def _same_span(prediction: Node, gold: Node) -> bool:
-    """Whether two sets of as many independent vectors span one space."""
-    sides = []
-    for form in (prediction, gold):
-        vectors = map(_bare, form.args if form.op in ("set", "list") else (form,))
-        columns = [[arg for row in each.args for arg in row.args or (row,)] for each in vectors]
-        rows = [[rational(arg, Budget(math.inf)) for arg in each] for each in columns]
-        sides.append([[value for value in row if value is not None] for row in rows])
-        if [*map(len, rows)] != [*map(len, sides[-1])]:
-            return False
-    one, other = sides
-    if len({*map(len, one + other)}) != 1 or not one:
-        return False
-    return len(one) == len(other) == rank(one) == rank(other) == rank(one + other)
 
 
 def unknown(question: str) -> str:
@@ -129,8 +118,9 @@ def not_as_requested(question: str, prediction: Node, gold: Node, budget: Budget
     if prediction.op == gold.op == "list" and _ORDER.search(question):
         pairs = zip(prediction.args, gold.args, strict=False)
         return "another order" if any(difference(*pair, budget) for pair in pairs) else ""
-    if prediction.unit is not None and gold.unit is None:
-        return _unit_fault(question, prediction.unit)
+    unit = prediction.args[0].unit if prediction.op == "named" else prediction.unit
+    if unit is not None and gold.unit is None and _unit_fault(question, unit):
+        return _unit_fault(question, unit)
     if gold.op == "base" and prediction.op == "num" and not _is_in_base(question, gold, prediction):
         return "in another base" if _BASE.search(question) else ""
     if prediction.op == "named" and gold.op != "named":
@@ -187,20 +177,21 @@ class Attempt(NamedTuple):
     def value(self) -> Node:
         """The last part of the answer, without its name and its unit: 6 of `A = 2 * 3 = 6 m`."""
         last = self.form.args[-1] if self.form.op in ("chain", "equation") else self.form
-        return _bare(last)
+        return bare(last)
 
     @property
     def gold_value(self) -> Node:
         """The same of the gold, which is no chain."""
-        return _bare(self.gold)
+        return bare(self.gold)
 
     def requests(self, form: re.Pattern[str]) -> bool:
         """Whether the question has this pattern."""
         return form.search(self.question) is not None
 
 
-def _bare(form: Node) -> Node:
-    return form.args[0] if form.op in ("named", "quantity") and form.args else form
+def requested_form(question: str) -> str:
+    """The way of writing a number that a question asks for: "fraction", say; "" for none."""
+    return next((form for form in _WRITTEN_FORMS if _pattern(form).search(question)), "")
 
 
 def left_undone(attempt: Attempt) -> str:
@@ -211,11 +202,10 @@ def left_undone(attempt: Attempt) -> str:
     text, operators = _SUBSCRIPT.sub("", attempt.text), _OPERATOR.findall
     if "=" not in text and not {*operators(text)} <= {*operators(attempt.gold_text)}:
         return UNDONE  # `\\gcd(12, 18)`, which is read as 6
-    for form in _WRITTEN_FORMS:
-        requested, written = map(_pattern, (form, f"written {form.split()[0]}"))
-        both = requested.search(attempt.question) and written.search(attempt.gold_text)
-        if both and not written.search(attempt.text):
-            return f"not written as a {form}"
+    form = requested_form(attempt.question)
+    written = _pattern(f"written {form.partition(' ')[0]}") if form else None
+    if written and written.search(attempt.gold_text) and not written.search(attempt.text):
+        return f"not written as a {form}"
     if attempt.form == attempt.gold:
         return ""
     return next((fault for fault, applies in _FAULTS if applies(attempt)), "")
@@ -238,6 +228,8 @@ def _is_calculation(attempt: Attempt) -> bool:
     So is `10!/7!`, but not where the value of a formula is asked for. `2^{10}` is one everywhere.
     """
     value = attempt.value
+    if attempt.gold.op == "quantity" and value.holds("const", "pi"):
+        return False  # an angle in radians
     if value.op == "set" and len(value.args) == 1:
         value = value.args[0]
     if _is_plain(value) or not _is_plain(attempt.gold_value) or value.symbols:
@@ -323,7 +315,8 @@ def _has_base(form: Node) -> bool:
 def _is_in_base(question: str, form: Node, gold: Node) -> bool:
     """Whether a form writes the digits of the gold with the base that is asked for: `101_2`."""
     digits, _, base = str(form.value).partition("_")
-    named = "".join(map("".join, _BASE.findall(question))).casefold()
+    names = {*map(str.casefold, map("".join, _BASE.findall(question)))}
+    named = "".join(names - {"10"} or names)  # "the base-10 number 25 in base 2"
     same = base == _BASES.get(named, named) and str(gold.value) == digits
     return form.op == "base" and gold.op == "num" and same
 
