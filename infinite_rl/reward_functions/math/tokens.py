@@ -208,7 +208,7 @@ class _Lexer:
         elif name in CONSTANTS:
             self.add("const", CONSTANTS[name])
         elif name in GREEK:
-            self.add("greek", name)
+            self.add("greek", _ALIASES.get(name, name))
         elif name in _TEXTS:
             self.text_group(self.group())
         elif name in ("mathrm", "operatorname", "rm") or name in _FONTS:
