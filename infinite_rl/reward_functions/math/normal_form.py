@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product, repeat
 
+from ...parsing.word_tables import lazily_compiled
 from . import units
 from .bounds import MAX_CHARACTERS, MAX_SIGNS, Budget, OverBudget, Unparsed
 from .notations import spelled_out
@@ -52,7 +53,7 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ xz"  # an ord
 _VALUE = re.compile(r"\(mul ([fgh]) ([a-z])\)")  # `f(x)`
 _WORD_NAME = re.compile(r"[A-Za-z]{3}|E[\[(]")
 _NUMERAL = re.compile(r"[-+]?[0-9][0-9,.]*")
-_ABOUT = re.compile(
+_ABOUT = lazily_compiled(
     r"(?:[A-Za-z]\s*(?=\\approx|≈))?(?:(?:\\text\{\s*)?(?:approximately|about)\s*\}?|\\approx|≈)\s*"
     r"(-?[0-9]*\.[0-9]*[1-9](?:\s+[A-Za-z][A-Za-z/^0-9 ]*)?)"
     r"|(-?[0-9]*\.[0-9]*[1-9])\s*(?:\\text\{)?\s*\(?approx(?:imately|\.)?\)?\}?"
@@ -61,21 +62,21 @@ _CONTROLS, _ESCAPED = "\a\b\f\v", re.compile(r"\\?([\a\b\f\v])(?=[a-z])")
 _DOUBLED, _COMMAND = re.compile(r"\\\\[a-z]{2}"), re.compile(r"(?<!\\)\\[a-z]{2}")
 C = re.compile("C(?:_[0-9])?|c|K")  # of integration
 _NEARLY = re.compile("appro|≈|about|roughly")
-_ROUNDED = re.compile(
+_ROUNDED = lazily_compiled(
     r"(?:\bor\s)?(?:\\approx|≈|approximately|about|roughly)\s*[-+]?[0-9][0-9,]*\.[0-9]+"
     r"(?:\s*(?:\\?%|°|\^\{?\\circ\}?|\\?[a-z]{1,12}[²³]?(?:/[a-z]{1,6}(?:[²³]|\^\{?[23]\}?)?)?"
     r"|(?:\\[ ,]|\s)*\\(?:text|mathrm)\{(?:[^{}]|\{[^{}]*\}){1,30}\})?\)?"
     r"|\s*\\(?:sqrt|frac)\{(?:(?!\b(?:or|and)\b)[^=<>≈,;]){1,40})$"
 )
 # "E \\approx 3.2 J", but no whole number, which would be meant to be exact.
-_MEASURED = re.compile(
+_MEASURED = lazily_compiled(
     r"(^|[,;]\s*|\b(?:or|and)\b[\s}]*)([A-Z]\([^()]{1,40}\)|[A-Za-zΔλ\\](?:[^0-9=≈<>,;]|_\{[^{}]{1,20}\}|_[0-9]){0,60}?)"
     r"\s*(?:\\approx(?![a-z])|≈)\s*"
     r"(?=[-+]?[0-9][0-9,]*(?:\.[0-9]*[1-9]"
     r"|(?:\.[0-9]+)?(?:\\[ ,;]|[\s~])*(?!or\b|and\b)\\?[A-Za-z×·]))"
 )
 _EVENT = re.compile(r"[A-Z]\([^()]*\)")  # "P(X > 2)"
-_ASIDE = re.compile(
+_ASIDE = lazily_compiled(
     r"([A-Za-z]{3,}(?: [A-Za-z]+)*) \([0-9][0-9., ]*[a-z/]{0,4}\)"
 )  # "Bath (41 mm)"
 _QUANTIFIED = re.compile(r"(?i:\b(?:for|where)\b)|\\forall|∀|,\s*[a-z]\b|\\in(?![a-z])|∈")

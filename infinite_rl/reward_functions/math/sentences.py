@@ -12,7 +12,7 @@ from itertools import permutations, takewhile
 from typing import NamedTuple
 
 from ...parsing.number_words import CARDINALS, multiple
-from ...parsing.word_tables import WordTables
+from ...parsing.word_tables import WordTables, lazily_compiled
 from .statements import fault_after, fault_before
 from .units import is_unit
 
@@ -172,7 +172,9 @@ def sentence_answer(sentence: str, question: str = "") -> str | None:
 # -- tokens ---------------------------------------------------------------------------------------
 
 _KINDS = ("formula", "pair", "short", "word", "mark", "bare")
-_TOKEN = re.compile("|".join(f"(?P<{kind}>{_TABLES.source(kind)})" for kind in _KINDS), re.DOTALL)
+_TOKEN = lazily_compiled(
+    "|".join(f"(?P<{kind}>{_TABLES.source(kind)})" for kind in _KINDS), re.DOTALL
+)
 _NO_UNITS, _UNIT_WORDS, _PER_UNIT = _words("no units"), _words("unit words"), _pattern("per unit")
 _QUOTES = str.maketrans("\u201c\u201d", '""')
 _GROUPS = {True: _pattern("ratio group"), False: _pattern("group")}
