@@ -302,6 +302,7 @@ FACTOR = "Factor $x^4 - 16$ completely."
         ("Express it as a common fraction.", "3/4", "0.75", r"\frac34"),
         ("Write 3/4 as a decimal.", "0.750", "75/100", "0.75"),
         ("Write it in scientific notation.", "3e8", "300000000", r"3 \times 10^8"),
+        ("Find the general solution of $y' = 2x$.", "y = x^2 + K", "y = x^2", "y = x^2 + C"),
         ("Write it in scientific notation.", "4.5e-4", r"45 \times 10^{-5}", r"4.5 \times 10^{-4}"),
         ("Write 45 as a product of primes.", r"5 \cdot 3^2", "45", r"3^2 \cdot 5"),
     ],

@@ -30,7 +30,7 @@ _SUBSCRIPT = re.compile(r"_\{[^{}]*\}")  # of `\sum_{k=1}`
 ROUNDED = _pattern("rounded")
 _PERCENTAGE, _UNKNOWN, _SIZE = map(_pattern, ("percentage", "unknown", "size"))
 _BASES, _BASE = {"binary": "2", "octal": "8"}, _pattern("base")
-_AFTERNOON = _pattern("afternoon")
+_AFTERNOON, _GENERAL = _pattern("afternoon"), _pattern("general")
 _INTERVAL, _SPAN = map(_pattern, ("interval", "span"))
 _AROUND_OPTION = re.compile(r"^(?:\\ |[~}\s])+|(?:\\q?quad|\\text(?:bf)?\{|\$|\s)+$")
 _LETTERS = ("choice", "sym", "text")
@@ -130,6 +130,9 @@ def not_as_requested(question: str, prediction: Node, gold: Node, budget: Budget
     if prediction.op == "antiderivative" and gold.op != "antiderivative":
         general = _INTEGRAL.search(question) and not _INITIAL.search(question)
         return "" if general else "a constant that is not asked for"
+    values = [bare(form).op == "antiderivative" for form in (prediction, gold)]
+    if values == [False, True] and _GENERAL.search(question):
+        return "the constant is missing"
     parts = [factors(form, budget) for form in (prediction, gold)]
     if len(parts[1]) > 1 and _FACTOR.search(question):
         counts = [sum(bool(factor.symbols) for factor in each) for each in parts]
