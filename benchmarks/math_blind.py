@@ -1,4 +1,4 @@
-"""Answers written and labelled before the verdict saw them: 20 rounds, and texts that hedge.
+"""Answers written and labelled before the verdict saw them: 21 rounds, and texts that hedge.
 
     python -m benchmarks.math_blind [--data FOLDER] [--failures]
 

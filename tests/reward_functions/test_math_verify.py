@@ -420,6 +420,12 @@ def test_any_vectors_of_a_space_are_a_basis_of_it() -> None:
         assert not verify(column, "(1,2)", question=question).equal
 
 
+def test_what_is_to_be_found_may_stand_before_its_value() -> None:
+    for formula in ("ab", "x + y", r"\frac{x}{y}", "a^2b"):
+        assert verify(f"{formula} = 512", "512", question=f"Find ${formula}$.").equal
+        assert not verify(f"{formula} = 512", "512", question="Find $a - b$.").equal
+
+
 def test_a_time_is_in_the_afternoon_where_the_question_says_so() -> None:
     question = "A film starts at 1:50 in the afternoon. When does it end?"
     assert verify("4:15 PM", "4:15", question=question).equal

@@ -57,7 +57,8 @@ def in_context(question: str, prediction: Node, gold: Node) -> Node:
     if prediction.op == "equation" and gold.is_expression:
         for formula in _FORMULA.findall(question):
             with suppress(*FAULTS):
-                if read(formula, Budget(math.inf)) == prediction.args[0]:
+                equation = read(f"{formula} = 1", Budget(math.inf))  # alone, `ab` is a word
+                if equation.args[:1] == prediction.args[:1]:
                     return prediction.args[1]
     if _is_option(question, prediction, gold) or _is_option(question, gold, prediction):
         return gold
