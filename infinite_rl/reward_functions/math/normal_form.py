@@ -63,10 +63,10 @@ _DOUBLED, _COMMAND = re.compile(r"\\\\[a-z]{2}"), re.compile(r"(?<!\\)\\[a-z]{2}
 C = re.compile("C(?:_[0-9])?|c|K")  # of integration
 _NEARLY = re.compile("appro|≈|about|roughly")
 _ROUNDED = lazily_compiled(
-    r"(?:\bor\s)?(?:\\approx|≈|approximately|about|roughly)\s*[-+]?[0-9][0-9,]*\.[0-9]+"
-    r"(?:\s*(?:\\?%|°|\^\{?\\circ\}?|\\?[a-z]{1,12}[²³]?(?:/[a-z]{1,6}(?:[²³]|\^\{?[23]\}?)?)?"
+    r"(?:\bor\s)?(?:\\approx|≈|approximately|about|roughly)\s*"
+    r"(?P<value>[-+]?[0-9][0-9,]*\.[0-9]+(?:\s*(?:\\?%|°|\^\{?\\circ\}?|\\?[a-z]{1,12}[²³]?(?:/[a-z]{1,6}(?:[²³]|\^\{?[23]\}?)?)?"
     r"|(?:\\[ ,]|\s)*\\(?:text|mathrm)\{(?:[^{}]|\{[^{}]*\}){1,30}\})?\)?"
-    r"|\s*\\(?:sqrt|frac)\{(?:(?!\b(?:or|and)\b)[^=<>≈,;]){1,40})$"
+    r"|\s*\\(?:sqrt|frac)\{(?:(?!\b(?:or|and)\b)[^=<>≈,;]){1,40}))$"
 )
 # "E \\approx 3.2 J", but no whole number, which would be meant to be exact.
 _MEASURED = lazily_compiled(
@@ -203,11 +203,7 @@ def clean(text: str) -> str:
 def rounded_part(text: str) -> str:
     """The rounded value behind an exact one: of `t = 10 \\ln 2 \\approx 6.93`; "" without one."""
     rounded = _ROUNDED.search(text)
-    return (
-        re.sub(r"^(?:or\b|\\approx|\W|about|approximately|roughly)+", "", rounded[0])
-        if rounded
-        else ""
-    )
+    return rounded["value"] if rounded else ""
 
 
 def _exactly(text: str) -> str:
