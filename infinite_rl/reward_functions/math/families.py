@@ -10,7 +10,7 @@ r"""Values whose free names may be any others: arbitrary constants, the paramete
 
 import math
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from fractions import Fraction
 from itertools import permutations
 from typing import NamedTuple
@@ -91,14 +91,20 @@ class Points(NamedTuple):
     whole: bool
 
     @classmethod
-    def of(cls, entries: Sequence[Node], names: Collection[str], budget: Budget) -> "Points | None":
-        """The points of a vector with parameters; None if it is not linear or not rational."""
+    def of(
+        cls,
+        entries: Sequence[Node],
+        names: Collection[str],
+        budget: Budget,
+        value_of: Callable[[Node, Budget], Fraction | None] = rational,
+    ) -> "Points | None":
+        """The points of a vector with parameters; None if it is not linear or has no value."""
         if not all(is_linear(entry, names) for entry in entries):
             return None
         origin = dict.fromkeys(names, number(0))
         points: list[_Vector] = []
         for there in (origin, *({**origin, name: ONE} for name in names)):
-            values = [rational(entry.substituted(there), budget) for entry in entries]
+            values = [value_of(entry.substituted(there), budget) for entry in entries]
             points.append([value for value in values if value is not None])
             if len(points[-1]) < len(entries):
                 return None
@@ -119,10 +125,10 @@ def same_points(first: Sequence[Node], second: Sequence[Node], budget: Budget) -
     one, other = Points.of(first, sorted(names), budget), Points.of(second, sorted(others), budget)
     if one is None or other is None:
         return False
-    gap = _minus(one.start, other.start)
     if one.whole or other.whole:
+        gap = _minus(one.start, other.start)
         return len(names) == 1 and _same_lattice(one.ways[0], other.ways[0], gap)
-    return _same_space(one, other, gap)
+    return _same_space(one, other)
 
 
 _SAMPLES = tuple(Fraction(n, 7) for n in (3, 5, 8, 9, 11, 13))
@@ -149,24 +155,17 @@ def same_functions(first: Node, second: Node, budget: Budget) -> bool:
 
     spaces: list[Points] = []
     for family in (one, other):
-        if not is_linear(family.value, family.constants):
+        (variable,) = family.variables
+        values = [family.value.substituted({variable: number(x)}) for x in _SAMPLES]
+        points = Points.of(values, sorted(family.constants), budget, real_value)
+        if points is None:
             return False
-        origin = dict.fromkeys(family.constants, number(0))
-        columns = [
-            [
-                real_value(family.value.substituted({**there, name: number(x)}), budget)
-                for name in family.variables
-                for x in _SAMPLES
-            ]
-            for there in (origin, *({**origin, name: ONE} for name in sorted(family.constants)))
-        ]
-        start, *others = columns
-        spaces.append(Points(start, [_minus(each, start) for each in others], False))
-    gap = _minus(spaces[0].start, spaces[1].start)
-    return _same_space(spaces[0], spaces[1], gap)
+        spaces.append(points)
+    return _same_space(spaces[0], spaces[1])
 
 
-def _same_space(one: Points, other: Points, gap: _Vector) -> bool:
+def _same_space(one: Points, other: Points) -> bool:
+    gap = _minus(one.start, other.start)
     ranks = {rank(one.ways), rank(other.ways), rank([*one.ways, *other.ways, gap])}
     return ranks == {len(one.ways)}
 

@@ -120,8 +120,9 @@ def not_as_requested(question: str, prediction: Node, gold: Node, budget: Budget
         pairs = zip(prediction.args, gold.args, strict=False)
         return "another order" if any(difference(*pair, budget) for pair in pairs) else ""
     unit = prediction.args[0].unit if prediction.op == "named" else prediction.unit
-    if unit is not None and gold.unit is None and _unit_fault(question, unit):
-        return _unit_fault(question, unit)
+    fault = _unit_fault(question, unit) if unit is not None and gold.unit is None else ""
+    if fault:
+        return fault
     if gold.op == "base" and prediction.op == "num" and not _is_in_base(question, gold, prediction):
         return "in another base" if _BASE.search(question) else ""
     if prediction.op == "named" and gold.op != "named":
